@@ -1,0 +1,149 @@
+//! # Fixed window
+//!
+//! A counter and the time its window opened. A key's window opens at its first admitted request, lasts
+//! `windowMs`, and the next admitted request after that opens the next.
+//!
+//! ```text
+//! requests            maxRequests 3, window 60 s
+//!   3 ┤   ● ● ●                      ● ● ●
+//!     │   ┌────────── 60 s ─────────┐┌────────── 60 s ─────────┐
+//!     └───┴──────────────────────┬──┴┴─────────────────────────┴───► time
+//!       first request          a fourth: denied until the window ends
+//! ```
+//!
+//! **State**: the window's end and a count, 12 bytes. (Its end and not its start: a window that a reload made
+//! longer may have started before the clock did.)
+//!
+//! **Promise**: at most `maxRequests` in each of disjoint windows of at least `windowMs`. Worst case:
+//! `2 · maxRequests - 1` in one window's length across the seam, as where one request opens a window, the rest of
+//! the quota comes at its end and a whole quota just after.
+//!
+//! **Not for** protecting something that cannot take nearly twice the quota at once: use the sliding window log or a
+//! token bucket there.
+//!
+//! **Source**: the counter per client and interval is folklore; a public description is
+//! <https://redis.io/docs/latest/commands/incr/> ("Pattern: Rate limiter").
+
+use std::time::Duration;
+
+use super::packed_time::PackedTime;
+use super::window_quota::WindowQuota;
+use super::{Algorithm, CarriedOver};
+use crate::clock::Time;
+use crate::decision::{Decision, Figures};
+use crate::parameters::{Faults, Parameters};
+
+/// A counter per window that opens at a key's first request.
+///
+/// In a config file: `FixedWindow` with `maxRequests` (1 to 4,294,967,295) and `windowMs` (1 ms to 366 days) or
+/// `window` (`1m`).
+///
+/// ```
+/// use std::time::Duration;
+/// use tollgate::{FixedWindow, Keyed, Limiter};
+///
+/// let limiter = Keyed::new(FixedWindow::new(100, Duration::from_secs(60))?);
+/// assert_eq!(limiter.allow("alice").remaining(), 99);
+/// # Ok::<(), tollgate::Faults>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FixedWindow(WindowQuota);
+
+/// What a [`FixedWindow`] keeps for a key: its window's end and the count in it, 12 bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FixedWindowState {
+    end: PackedTime,
+    count: u32,
+}
+
+impl FixedWindow {
+    /// At most `max_requests` in each `window`.
+    ///
+    /// # Errors
+    /// When `max_requests` is 0, or the window is not from 1 ms to 366 days.
+    pub fn new(max_requests: u32, window: Duration) -> Result<Self, Faults> {
+        WindowQuota::new(max_requests, window, u32::MAX).map(Self)
+    }
+
+    /// Reads `maxRequests` and `windowMs` or `window`.
+    ///
+    /// # Errors
+    /// Every field that is missing, unknown or out of range.
+    pub fn from_parameters(parameters: &Parameters) -> Result<Self, Faults> {
+        WindowQuota::from_parameters(parameters, u32::MAX).map(Self)
+    }
+
+    /// The most requests in a window.
+    pub const fn max_requests(&self) -> u32 {
+        self.0.max_requests
+    }
+
+    /// The window's length.
+    pub const fn window(&self) -> Duration {
+        self.0.window()
+    }
+
+    /// The state as it is `now`: a window that is over gives way to one that would open now.
+    fn rolled(&self, state: FixedWindowState, now: Time) -> FixedWindowState {
+        let open = state.count > 0 && now < state.end.get();
+        if open { state } else { self.opened(now, 0) }
+    }
+
+    const fn opened(&self, now: Time, count: u32) -> FixedWindowState {
+        FixedWindowState { end: PackedTime::new(now.plus_nanos(self.0.window_ns)), count }
+    }
+}
+
+impl Algorithm for FixedWindow {
+    type State = FixedWindowState;
+
+    fn limit(&self) -> u32 {
+        self.0.max_requests
+    }
+
+    fn decide(&self, state: &FixedWindowState, now: Time, cost: u32) -> Decision {
+        let window = self.rolled(*state, now);
+        let room = self.0.max_requests.saturating_sub(window.count);
+        let until_end = window.end.get().nanos_since(now);
+        if cost > room {
+            return Decision::new(false, Figures::plain(room, until_end, until_end));
+        }
+        let idle = window.count == 0 && cost == 0;
+        let reset_after = if idle { 0 } else { until_end };
+        Decision::new(true, Figures::plain(room.saturating_sub(cost), 0, reset_after))
+    }
+
+    fn charge(&self, state: &mut FixedWindowState, now: Time, cost: u32) {
+        *state = self.rolled(*state, now);
+        state.count = state.count.saturating_add(cost);
+    }
+
+    fn debt(&self, state: &FixedWindowState, now: Time) -> u64 {
+        u64::from(self.rolled(*state, now).count)
+    }
+
+    fn join(&self, state: &mut FixedWindowState, other: &FixedWindowState, now: Time) {
+        let (a, b) = (self.rolled(*state, now), self.rolled(*other, now));
+        *state = match (a.count, b.count) {
+            (0, _) => b,
+            (_, 0) => a,
+            _ => FixedWindowState {
+                end: PackedTime::new(a.end.get().max(b.end.get())),
+                count: a.count.max(b.count),
+            },
+        };
+    }
+
+    /// A new key's window is its own, with the cell's count in it: to continue in the cell's window would let a key
+    /// that leaves and returns take quota again and again.
+    fn enter(&self, cell: &FixedWindowState, now: Time) -> FixedWindowState {
+        self.opened(now, self.rolled(*cell, now).count)
+    }
+
+    fn carry_over(&self, state: &mut FixedWindowState, now: Time, from: &Self) -> CarriedOver {
+        let window = from.rolled(*state, now);
+        let end = self.0.end_with_the_same_part_gone(window.end.get(), now, from.0);
+        *state = FixedWindowState { end: PackedTime::new(end), count: window.count };
+        CarriedOver::Whole
+    }
+}

@@ -1,0 +1,101 @@
+//! The algorithms: pure state machines that own no clock, no lock, no map and no I/O.
+//!
+//! Each is one file. [`Algorithm`] is what they have in common, and what a user's own implements.
+
+mod fixed_window;
+mod packed_time;
+mod sliding_window_counter;
+mod sliding_window_log;
+mod token_bucket;
+mod window_quota;
+
+use std::fmt::Debug;
+
+use crate::clock::Time;
+use crate::decision::Decision;
+use crate::parameters::Faults;
+
+pub use fixed_window::{FixedWindow, FixedWindowState};
+pub(crate) use sliding_window_counter::CounterFigures;
+pub use sliding_window_counter::{SlidingWindowCounter, SlidingWindowCounterState};
+pub use sliding_window_log::{SlidingWindowLog, SlidingWindowLogState};
+pub(crate) use token_bucket::BucketFigures;
+pub use token_bucket::{TokenBucket, TokenBucketBuilder, TokenBucketState};
+
+/// A rate limiting algorithm: a pure state machine of (parameters, a key's state, now).
+///
+/// The parameters are `self`; a key's state and the time are arguments. Implement it to bring an algorithm of
+/// your own; [`Keyed`](crate::Keyed) gives it keys, atomicity, bounded memory, live reload and counts, and
+/// [`LimiterFactory::register`](crate::LimiterFactory::register) a name that config files can use.
+///
+/// `now` never goes back by more than a millisecond for one key, but it may by less: treat an earlier time as
+/// the latest one the state knows, and let subtractions saturate.
+pub trait Algorithm: Clone + PartialEq + Debug + Send + Sync + 'static {
+    /// What is kept for one key. The default is a key never seen, which has its whole quota.
+    type State: Clone + Default + Debug + Send + 'static;
+
+    /// The quota: the largest cost that can ever be met. At least 1.
+    fn limit(&self) -> u32;
+
+    /// Judges a call of this cost, and only reads. The cost is at most [`limit`](Self::limit); a cost of 0 is
+    /// always allowed. The figures of an allowed call are those after its charge.
+    fn decide(&self, state: &Self::State, now: Time, cost: u32) -> Decision;
+
+    /// Takes the cost of a call that was allowed at this very state and time.
+    fn charge(&self, state: &mut Self::State, now: Time, cost: u32);
+
+    /// How much of its quota the key has used: 0 exactly when it has all of it (the key may be forgotten), else
+    /// a number that rises with the units used (the key with the lowest leaves first when the table is full).
+    fn debt(&self, state: &Self::State, now: Time) -> u64;
+
+    /// Makes `state` at least as strict as both states are at `now` and ever after. So is a key that had to leave
+    /// remembered: joined with others.
+    fn join(&self, state: &mut Self::State, other: &Self::State, now: Time);
+
+    /// The state a new key starts from when its overflow cell holds `cell`: as it is, unless that would let a key
+    /// that leaves and returns take its quota again.
+    fn enter(&self, cell: &Self::State, _now: Time) -> Self::State {
+        cell.clone()
+    }
+
+    /// Turns a state kept under the parameters `from` into one under these, with the same debt, as of `now`.
+    fn carry_over(&self, state: &mut Self::State, now: Time, from: &Self) -> CarriedOver;
+}
+
+/// Whether a key's debt survived a change of parameters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(clippy::exhaustive_enums, reason = "a debt is kept or it is not")]
+pub enum CarriedOver {
+    /// All of it.
+    Whole,
+    /// Up to the new limit: what was above it is forgiven.
+    Forgiven,
+}
+
+/// What can be turned into an algorithm: an algorithm itself, or a builder whose numbers are still to be checked.
+pub trait IntoAlgorithm {
+    /// The algorithm.
+    type Algorithm: Algorithm;
+
+    /// Checks the numbers.
+    ///
+    /// # Errors
+    /// Every parameter that is out of range.
+    fn into_algorithm(self) -> Result<Self::Algorithm, Faults>;
+}
+
+impl<A: Algorithm> IntoAlgorithm for A {
+    type Algorithm = A;
+
+    fn into_algorithm(self) -> Result<A, Faults> {
+        Ok(self)
+    }
+}
+
+impl<A: Algorithm> IntoAlgorithm for Result<A, Faults> {
+    type Algorithm = A;
+
+    fn into_algorithm(self) -> Self {
+        self
+    }
+}

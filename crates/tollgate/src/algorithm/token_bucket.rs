@@ -1,0 +1,367 @@
+//! # Token bucket
+//!
+//! A bucket holds up to `capacity` tokens and a call takes as many as it costs. Tokens drip back at a steady
+//! rate, never above the capacity, so a client may burst, and then keeps to the rate.
+//!
+//! ```text
+//! tokens
+//!   10 ┤●                                   capacity 10, 1 a second
+//!      │ ╲  burst of 10                ╭──────── full again: no more than 10, however long idle
+//!    5 ┤  ╲                       ╭────╯
+//!      │   ╲            ╭────╮    │
+//!    0 ┤    ●───────────╯    ●────╯
+//!      └────┬───────────┬────┬──────────────────────► time
+//!        denied: come   5 tokens
+//!        back in 1 s    taken
+//! ```
+//!
+//! **State**: one time, the moment the bucket will be full again, 12 bytes. A call moves it later by the time
+//! its tokens take to drip back; it may proceed when that is no later than now plus the time a whole
+//! bucket takes. This is the generic cell rate algorithm, the same bucket seen from its empty side. A time is
+//! whole nanoseconds and a fraction with the rate's own denominator, so nothing is ever rounded: at 3 a second a
+//! drained bucket of 3 holds 3 again after 1,000 ms, not 999 and not 1,001.
+//!
+//! **Promise**: in any interval of length T at most `capacity + rate × T`, by the limiter's clock. Worst case: a
+//! whole bucket at once, and again after `capacity / rate`.
+//!
+//! **Not for** a hard ceiling in every window of a length: a client can take nearly twice its capacity in the
+//! time a bucket takes to fill. Use the sliding window log there.
+//!
+//! **Source**: J. Turner, "New directions in communications", IEEE Communications Magazine 24 (10), 1986 (the
+//! leaky bucket); ITU-T I.371, annex A (the generic cell rate algorithm).
+
+use std::num::{NonZeroU64, NonZeroU128};
+
+use super::packed_time::PackedTime;
+use super::{Algorithm, CarriedOver, IntoAlgorithm};
+use crate::clock::{Time, millis_rounded_up};
+use crate::decision::{Decision, Figures};
+use crate::parameters::{Fault, Faults, Parameters, whole_range};
+use crate::rate::{Decimal, LONGEST_REFILL_NS, Rate};
+use crate::wide::{mul_div_rounded_up, product};
+
+const CAPACITY_FIELD: &str = "capacity";
+const RATE_FIELD: &str = "refillRatePerSecond";
+const FRIENDLY_RATE_FIELD: &str = "refill";
+
+/// A bucket of tokens that refills steadily: bursts up to a capacity, and a rate in the long run.
+///
+/// In a config file: `TokenBucket` with `capacity` (1 to 4,294,967,295) and `refillRatePerSecond` (above 0, at
+/// most 10^9, a number or a string taken as written) or `refill` (`100/min`).
+///
+/// ```
+/// use tollgate::{Limiter, TokenBucket, TokenBucketLimiter};
+///
+/// let limiter = TokenBucketLimiter::new(TokenBucket::per_second(10).burst(20).build()?);
+/// assert_eq!(limiter.allow("alice").remaining(), 19);
+/// # Ok::<(), tollgate::Faults>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TokenBucket {
+    capacity: u32,
+    rate: Rate,
+    full: Span,
+}
+
+/// What a [`TokenBucket`] keeps for a key: the moment it will be whole, 12 bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TokenBucketState {
+    whole_at: PackedTime,
+    fraction: u32,
+}
+
+/// A time, or a length of time, to a fraction of a nanosecond. The rate's denominator is its unit's, so spans
+/// of one bucket compare part by part.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Span {
+    nanos: u64,
+    fraction: u32,
+}
+
+impl TokenBucket {
+    /// The capacities that are allowed.
+    pub const CAPACITY: std::ops::RangeInclusive<u64> = 1..=4_294_967_295;
+
+    /// So many tokens a second; unless [`burst`](TokenBucketBuilder::burst) says otherwise, the bucket holds one
+    /// second's worth.
+    pub fn per_second(tokens: u32) -> TokenBucketBuilder {
+        TokenBucketBuilder::new(tokens, 1)
+    }
+
+    /// So many tokens a minute, and as many at once unless [`burst`](TokenBucketBuilder::burst) says otherwise.
+    pub fn per_minute(tokens: u32) -> TokenBucketBuilder {
+        TokenBucketBuilder::new(tokens, 60)
+    }
+
+    /// So many tokens an hour, and as many at once unless [`burst`](TokenBucketBuilder::burst) says otherwise.
+    pub fn per_hour(tokens: u32) -> TokenBucketBuilder {
+        TokenBucketBuilder::new(tokens, 3_600)
+    }
+
+    /// A bucket of this capacity and rate.
+    ///
+    /// # Errors
+    /// When the capacity is 0, or takes more than 100 years to refill.
+    pub fn new(capacity: u32, rate: Rate) -> Result<Self, Fault> {
+        if capacity == 0 {
+            let expected = whole_range(&Self::CAPACITY);
+            let message = format!("`{CAPACITY_FIELD}` is 0; expected {expected}");
+            return Err(Fault::of_field(CAPACITY_FIELD, message));
+        }
+        let refill_ns = product(u64::from(capacity), rate.whole_ns().saturating_add(1));
+        if refill_ns > LONGEST_REFILL_NS {
+            let message = format!(
+                "`{CAPACITY_FIELD}` is {capacity}; at this rate it takes more than 100 years to refill; expected less capacity or a higher rate"
+            );
+            return Err(Fault::of_field(CAPACITY_FIELD, message));
+        }
+        Ok(Self { capacity, rate, full: Span::of_tokens(rate, capacity) })
+    }
+
+    /// Reads `capacity` and `refillRatePerSecond` or `refill`.
+    ///
+    /// # Errors
+    /// Every field that is missing, unknown or out of range.
+    pub fn from_parameters(parameters: &Parameters) -> Result<Self, Faults> {
+        let mut reader = parameters.reader();
+        let capacity = reader.whole(CAPACITY_FIELD, Self::CAPACITY);
+        let rate = reader.rate(RATE_FIELD, FRIENDLY_RATE_FIELD);
+        let capacity = capacity.and_then(|capacity| u32::try_from(capacity).ok());
+        let bucket = match capacity.zip(rate).map(|(capacity, rate)| Self::new(capacity, rate)) {
+            Some(Err(fault)) => {
+                reader.add(fault);
+                None
+            }
+            Some(Ok(bucket)) => Some(bucket),
+            None => None,
+        };
+        reader.finish_with(bucket)
+    }
+
+    /// The most tokens it holds.
+    pub const fn capacity(&self) -> u32 {
+        self.capacity
+    }
+
+    /// How fast they come back.
+    pub const fn rate(&self) -> Rate {
+        self.rate
+    }
+
+    #[inline]
+    const fn figures(&self, whole_at: Span, now: Time, cost: u32) -> BucketFigures {
+        BucketFigures { rate: self.rate, whole_at, now, capacity: self.capacity, cost }
+    }
+
+    /// When the bucket would be whole if `cost` more were taken `now`.
+    #[inline]
+    fn whole_after(&self, state: &TokenBucketState, now: Time, cost: u32) -> Span {
+        let start = state.span().max(Span::at(now));
+        match cost {
+            0 => start,
+            // The common case pays no multiplication.
+            1 => start.plus(Span::of_one_token(self.rate), self.rate),
+            _ => start.plus(Span::of_tokens(self.rate, cost), self.rate),
+        }
+    }
+}
+
+impl Algorithm for TokenBucket {
+    type State = TokenBucketState;
+
+    fn limit(&self) -> u32 {
+        self.capacity
+    }
+
+    #[inline]
+    fn decide(&self, state: &TokenBucketState, now: Time, cost: u32) -> Decision {
+        let after = self.whole_after(state, now, cost);
+        let allowed = cost == 0 || after <= Span::at(now).plus(self.full, self.rate);
+        let whole_at = if allowed { after } else { state.span() };
+        Decision::new(allowed, Figures::Bucket(self.figures(whole_at, now, cost)))
+    }
+
+    #[inline]
+    fn charge(&self, state: &mut TokenBucketState, now: Time, cost: u32) {
+        *state = self.whole_after(state, now, cost).into_state();
+    }
+
+    fn debt(&self, state: &TokenBucketState, now: Time) -> u64 {
+        // Every key's tokens take equally long, so the time until it is whole orders keys by tokens used.
+        let whole_at = state.span();
+        let owed_ns = whole_at.nanos.saturating_sub(now.as_nanos());
+        owed_ns.saturating_add(u64::from(whole_at > Span::at(now) && whole_at.fraction > 0))
+    }
+
+    fn join(&self, state: &mut TokenBucketState, other: &TokenBucketState, _now: Time) {
+        *state = state.span().max(other.span()).into_state();
+    }
+
+    fn carry_over(&self, state: &mut TokenBucketState, now: Time, from: &Self) -> CarriedOver {
+        let owed_parts = state.span().parts_after(now, from.rate);
+        // The same tokens under the new rate: owed × (new time a token) / (old time a token), rounded up to the
+        // new unit, both denominators being inside the parts a token takes.
+        let (new, old) = (self.rate.parts_per_token(), from.rate.parts_per_token());
+        let owed_parts = mul_div_rounded_up(owed_parts, new.get(), old.get());
+        let full_parts = self.full.parts_after(Time::ZERO, self.rate);
+        let carried = owed_parts.filter(|owed| *owed <= full_parts);
+        *state = Span::at(now).plus_parts(carried.unwrap_or(full_parts), self.rate).into_state();
+        if carried.is_some() { CarriedOver::Whole } else { CarriedOver::Forgiven }
+    }
+}
+
+impl TokenBucketState {
+    #[inline]
+    fn span(&self) -> Span {
+        Span { nanos: self.whole_at.get().as_nanos(), fraction: self.fraction }
+    }
+}
+
+impl Span {
+    #[inline]
+    const fn at(time: Time) -> Self {
+        Self { nanos: time.as_nanos(), fraction: 0 }
+    }
+
+    #[inline]
+    const fn of_one_token(rate: Rate) -> Self {
+        Self { nanos: rate.whole_ns(), fraction: rate.fraction() }
+    }
+
+    /// The time `tokens` take. A bucket's capacity is checked to take at most 100 years, and no cost is above
+    /// it, so the whole nanoseconds fit 64 bits; the fractions sum to less than 2^32 * 2^32.
+    fn of_tokens(rate: Rate, tokens: u32) -> Self {
+        let denominator = NonZeroU64::from(rate.denominator());
+        let fractions = u64::from(tokens).saturating_mul(u64::from(rate.fraction()));
+        let nanos = u64::from(tokens).saturating_mul(rate.whole_ns());
+        let (carried, fraction) = (fractions / denominator, fractions % denominator);
+        Self {
+            nanos: nanos.saturating_add(carried),
+            fraction: u32::try_from(fraction).expect("a remainder is below its 32-bit divisor"),
+        }
+    }
+
+    #[inline]
+    const fn plus(self, other: Self, rate: Rate) -> Self {
+        let nanos = self.nanos.saturating_add(other.nanos);
+        // Both fractions are below the denominator, so at most one nanosecond is carried.
+        match self.fraction.overflowing_add(other.fraction) {
+            (fraction, false) if fraction < rate.denominator().get() => Self { nanos, fraction },
+            (fraction, _) => Self {
+                nanos: nanos.saturating_add(1),
+                fraction: fraction.wrapping_sub(rate.denominator().get()),
+            },
+        }
+    }
+
+    fn plus_parts(self, parts: u128, rate: Rate) -> Self {
+        let denominator = NonZeroU128::from(rate.denominator());
+        let other = Self {
+            nanos: u64::try_from(parts / denominator).unwrap_or(u64::MAX),
+            fraction: u32::try_from(parts % denominator)
+                .expect("a remainder is below its 32-bit divisor"),
+        };
+        self.plus(other, rate)
+    }
+
+    /// The time from `start` to this span, in parts of a nanosecond; 0 where it is past.
+    fn parts_after(self, start: Time, rate: Rate) -> u128 {
+        if self <= Self::at(start) {
+            return 0;
+        }
+        let nanos = self.nanos.saturating_sub(start.as_nanos());
+        product(nanos, u64::from(rate.denominator().get()))
+            .saturating_add(u128::from(self.fraction))
+    }
+
+    #[inline]
+    const fn into_state(self) -> TokenBucketState {
+        let whole_at = PackedTime::new(Time::from_nanos(self.nanos));
+        TokenBucketState { whole_at, fraction: self.fraction }
+    }
+}
+
+/// What a bucket's answer is worked out from, when somebody asks.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct BucketFigures {
+    rate: Rate,
+    whole_at: Span,
+    now: Time,
+    capacity: u32,
+    cost: u32,
+}
+
+impl BucketFigures {
+    pub(crate) fn remaining(&self) -> u64 {
+        let spare = self.parts_of_tokens(self.capacity).saturating_sub(self.owed_parts());
+        // Whole tokens, rounded down; at most the capacity.
+        u64::try_from(spare / self.rate.parts_per_token()).unwrap_or(u64::MAX)
+    }
+
+    pub(crate) fn retry_after_ms(&self) -> u64 {
+        let needed = self.owed_parts().saturating_add(self.parts_of_tokens(self.cost));
+        self.millis(needed.saturating_sub(self.parts_of_tokens(self.capacity)))
+    }
+
+    pub(crate) fn reset_after_ms(&self) -> u64 {
+        self.millis(self.owed_parts())
+    }
+
+    fn owed_parts(&self) -> u128 {
+        self.whole_at.parts_after(self.now, self.rate)
+    }
+
+    fn parts_of_tokens(&self, tokens: u32) -> u128 {
+        Span::of_tokens(self.rate, tokens).parts_after(Time::ZERO, self.rate)
+    }
+
+    fn millis(&self, parts: u128) -> u64 {
+        millis_rounded_up(parts.div_ceil(u128::from(self.rate.denominator().get())))
+    }
+}
+
+/// A [`TokenBucket`] in the making: its numbers are checked when it is built, or when the
+/// [`Config`](crate::Config) around it is.
+#[derive(Clone, Copy, Debug)]
+#[must_use]
+pub struct TokenBucketBuilder {
+    tokens: u32,
+    seconds: u64,
+    capacity: u32,
+}
+
+impl TokenBucketBuilder {
+    fn new(tokens: u32, seconds: u64) -> Self {
+        Self { tokens, seconds, capacity: tokens }
+    }
+
+    /// The most tokens the bucket holds: how many calls may come at once.
+    pub fn burst(mut self, capacity: u32) -> Self {
+        self.capacity = capacity;
+        self
+    }
+
+    /// Checks the numbers.
+    ///
+    /// # Errors
+    /// When the rate or the capacity is 0, or the rate is above 10^9 a second.
+    pub fn build(self) -> Result<TokenBucket, Faults> {
+        let period_ns = self.seconds.saturating_mul(1_000_000_000);
+        let rate =
+            Rate::per(Decimal::whole(u64::from(self.tokens)), period_ns).map_err(|error| {
+                Fault::of_field(
+                    RATE_FIELD,
+                    format!("the rate is {} in {} s; expected {error}", self.tokens, self.seconds),
+                )
+            })?;
+        Ok(TokenBucket::new(self.capacity, rate)?)
+    }
+}
+
+impl IntoAlgorithm for TokenBucketBuilder {
+    type Algorithm = TokenBucket;
+
+    fn into_algorithm(self) -> Result<TokenBucket, Faults> {
+        self.build()
+    }
+}

@@ -1,0 +1,198 @@
+//! What a limiter answers: the raw decision of an algorithm, and the result a caller reads.
+
+use std::time::Duration;
+
+use thiserror::Error;
+
+use crate::algorithm::{BucketFigures, CounterFigures};
+use crate::clock::{millis_rounded_up, nanos_of};
+
+/// An algorithm's answer: whether a call may proceed, and the raw figures behind it.
+///
+/// Where it is allowed, the figures are those after its charge.
+#[derive(Clone, Copy, Debug)]
+#[must_use]
+pub struct Decision {
+    allowed: bool,
+    figures: Figures,
+}
+
+/// Raw figures. Those of the bucket and the counter need divisions, paid only when somebody asks.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Figures {
+    Plain { remaining: u32, retry_after_ns: u64, reset_after_ns: u64 },
+    Bucket(BucketFigures),
+    Counter(CounterFigures),
+}
+
+impl Decision {
+    /// The call may proceed. After it, `remaining` more calls of cost 1 would, and the key has its whole
+    /// quota back after `reset_after` of idling.
+    pub fn allow(remaining: u32, reset_after: Duration) -> Self {
+        Self::new(true, Figures::plain(remaining, 0, nanos_of(reset_after)))
+    }
+
+    /// The call may not proceed; the same call will after `retry_after`, if nobody else uses the key.
+    pub fn deny(remaining: u32, retry_after: Duration, reset_after: Duration) -> Self {
+        let figures = Figures::plain(remaining, nanos_of(retry_after), nanos_of(reset_after));
+        Self::new(false, figures)
+    }
+
+    pub(crate) const fn new(allowed: bool, figures: Figures) -> Self {
+        Self { allowed, figures }
+    }
+
+    /// Whether the call may proceed.
+    pub const fn allowed(&self) -> bool {
+        self.allowed
+    }
+}
+
+impl Figures {
+    pub(crate) const fn plain(remaining: u32, retry_after_ns: u64, reset_after_ns: u64) -> Self {
+        Self::Plain { remaining, retry_after_ns, reset_after_ns }
+    }
+
+    fn remaining(&self) -> u64 {
+        match self {
+            Self::Plain { remaining, .. } => u64::from(*remaining),
+            Self::Bucket(figures) => figures.remaining(),
+            Self::Counter(figures) => figures.remaining(),
+        }
+    }
+
+    fn retry_after_ms(&self) -> u64 {
+        match self {
+            Self::Plain { retry_after_ns, .. } => millis_rounded_up(u128::from(*retry_after_ns)),
+            Self::Bucket(figures) => figures.retry_after_ms(),
+            Self::Counter(figures) => millis_rounded_up(figures.retry_after_ns()),
+        }
+    }
+
+    fn reset_after_ms(&self) -> u64 {
+        match self {
+            Self::Plain { reset_after_ns, .. } => millis_rounded_up(u128::from(*reset_after_ns)),
+            Self::Bucket(figures) => figures.reset_after_ms(),
+            Self::Counter(figures) => millis_rounded_up(figures.reset_after_ns()),
+        }
+    }
+}
+
+/// Why a call was denied.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Reason {
+    /// The quota is used up for now.
+    QuotaUsedUp,
+    /// The table of keys is full and its limiter turns newcomers away
+    /// ([`OnFull::Deny`](crate::OnFull::Deny)).
+    TableFull,
+    /// The call's cost is above the limit, so it can never be met.
+    CostExceedsLimit,
+}
+
+/// The answer to a call: whether it may proceed, what remains, and when to come back.
+///
+/// It holds raw figures; the methods divide when asked, so a caller pays for what it reads.
+///
+/// ```
+/// use tollgate::{Config, ManualClock, RateLimiter, TokenBucket};
+///
+/// let config = Config::builder().default(TokenBucket::per_second(2).burst(1)).build()?;
+/// let limiter = RateLimiter::builder(config).clock(ManualClock::new()).build();
+///
+/// assert!(limiter.allow("alice", "/search").allowed());
+/// let denied = limiter.allow("alice", "/search");
+/// assert!(!denied.allowed());
+/// assert_eq!(denied.retry_after_ms(), Some(500));
+/// # Ok::<(), tollgate::Faults>(())
+/// ```
+#[derive(Clone, Copy, Debug)]
+#[must_use]
+pub struct RateLimitResult {
+    decision: Decision,
+    limit: u32,
+    reason: Option<Reason>,
+}
+
+impl RateLimitResult {
+    pub(crate) fn new(decision: Decision, limit: u32) -> Self {
+        let reason = if decision.allowed { None } else { Some(Reason::QuotaUsedUp) };
+        Self { decision, limit, reason }
+    }
+
+    /// The same figures as a denial for another reason, for which no wait can be promised.
+    pub(crate) fn denied(mut self, reason: Reason) -> Self {
+        self.decision.allowed = false;
+        self.reason = Some(reason);
+        self
+    }
+
+    /// Whether the call may proceed.
+    pub const fn allowed(&self) -> bool {
+        self.decision.allowed
+    }
+
+    /// How many calls of cost 1 this key would be allowed right now, after this decision.
+    pub fn remaining(&self) -> u64 {
+        match self.reason {
+            Some(Reason::TableFull) => 0,
+            None | Some(Reason::QuotaUsedUp | Reason::CostExceedsLimit) => {
+                self.decision.figures.remaining()
+            }
+        }
+    }
+
+    /// The shortest whole number of milliseconds, at least 1, after which this same call would be allowed if
+    /// nobody else uses the key.
+    ///
+    /// `None` when it was allowed, and where no wait can be promised; [`reason`](Self::reason) says which.
+    pub fn retry_after_ms(&self) -> Option<u64> {
+        match self.reason {
+            Some(Reason::QuotaUsedUp) => Some(self.decision.figures.retry_after_ms().max(1)),
+            None | Some(Reason::TableFull | Reason::CostExceedsLimit) => None,
+        }
+    }
+
+    /// The quota: a bucket's capacity, or the most requests in a window.
+    pub fn limit(&self) -> u64 {
+        u64::from(self.limit)
+    }
+
+    /// Milliseconds, rounded up, until the key has its whole quota back if it stays idle; 0 when it has.
+    pub fn reset_after_ms(&self) -> u64 {
+        self.decision.figures.reset_after_ms()
+    }
+
+    /// Why the call was denied, `None` when it was allowed.
+    pub const fn reason(&self) -> Option<Reason> {
+        self.reason
+    }
+}
+
+/// A call costs more than its limit: no wait will ever be enough. Nothing was charged.
+#[derive(Clone, Copy, Debug, Error)]
+#[error(
+    "a cost of {cost} can never be met by a limit of {}; split the call or raise the limit",
+    .result.limit
+)]
+pub struct CostExceedsLimit {
+    cost: u64,
+    result: RateLimitResult,
+}
+
+impl CostExceedsLimit {
+    pub(crate) fn new(cost: u64, untouched: RateLimitResult) -> Self {
+        Self { cost, result: untouched.denied(Reason::CostExceedsLimit) }
+    }
+
+    /// The cost that was asked for.
+    pub const fn cost(&self) -> u64 {
+        self.cost
+    }
+
+    /// The key's figures, which the call did not change; `allowed` is false and `retry_after_ms` is `None`.
+    pub const fn result(&self) -> RateLimitResult {
+        self.result
+    }
+}

@@ -1,0 +1,225 @@
+//! From a name and parameters to an algorithm, and from an algorithm to a limiter: the one place that knows them all.
+
+use std::any::Any;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+use crate::algorithm::{
+    Algorithm, FixedWindow, SlidingWindowCounter, SlidingWindowLog, TokenBucket,
+};
+use crate::config::Bounds;
+use crate::limiter::{Environment, Keyed, Limiter};
+use crate::parameters::{Fault, Faults, Parameters, nearest_name};
+
+/// Makes algorithms and limiters from config entries: an algorithm's name and its parameters.
+///
+/// It knows the built-in ones; [`register`](Self::register) adds your own under a name that config files can use.
+///
+/// ```
+/// use tollgate::{Environment, LimiterFactory, Parameters, Value};
+///
+/// let quota = Parameters::new()
+///     .with("maxRequests", Value::Number("100".to_owned()))
+///     .with("window", Value::Text("1m".to_owned()));
+/// let factory = LimiterFactory::new();
+/// let limiter = factory.limiter("SlidingWindowLog", &quota, &Environment::new())?;
+/// assert_eq!(limiter.allow("alice").remaining(), 99);
+///
+/// let fault = factory.algorithm("TokenBuckt", &quota).unwrap_err();
+/// assert!(fault.to_string().contains("did you mean `TokenBucket`?"));
+/// # Ok::<(), tollgate::Faults>(())
+/// ```
+#[derive(Clone)]
+pub struct LimiterFactory {
+    constructors: BTreeMap<String, Constructor>,
+}
+
+type Constructor = Arc<dyn Fn(&Parameters) -> Result<AnyAlgorithm, Faults> + Send + Sync>;
+
+impl LimiterFactory {
+    /// A factory that knows the built-in algorithms.
+    pub fn new() -> Self {
+        Self { constructors: BTreeMap::new() }
+            .register("TokenBucket", TokenBucket::from_parameters)
+            .register("SlidingWindowLog", SlidingWindowLog::from_parameters)
+            .register("FixedWindow", FixedWindow::from_parameters)
+            .register("SlidingWindowCounter", SlidingWindowCounter::from_parameters)
+    }
+
+    /// Adds an algorithm under a name. A name that is known already means the new one from then on.
+    #[must_use]
+    pub fn register<A: Algorithm>(
+        mut self,
+        name: impl Into<String>,
+        constructor: impl Fn(&Parameters) -> Result<A, Faults> + Send + Sync + 'static,
+    ) -> Self {
+        let erased: Constructor =
+            Arc::new(move |parameters| constructor(parameters).map(AnyAlgorithm::new));
+        self.constructors.insert(name.into(), erased);
+        self
+    }
+
+    /// The names known, in alphabetical order.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.constructors.keys().map(String::as_str)
+    }
+
+    /// The algorithm of this name and these parameters.
+    ///
+    /// # Errors
+    /// When the name is unknown (the fault lists the known ones, and the nearest), or with every fault of the parameters.
+    pub fn algorithm(&self, name: &str, parameters: &Parameters) -> Result<AnyAlgorithm, Faults> {
+        match self.constructors.get(name) {
+            Some(constructor) => Ok(constructor(parameters)?.named(name)),
+            None => Err(self.unknown(name).into()),
+        }
+    }
+
+    /// A limiter of the algorithm of this name and these parameters, with the default bound on keys.
+    ///
+    /// # Errors
+    /// As [`algorithm`](Self::algorithm).
+    pub fn limiter(
+        &self,
+        name: &str,
+        parameters: &Parameters,
+        environment: &Environment,
+    ) -> Result<Arc<dyn Limiter>, Faults> {
+        Ok(self.algorithm(name, parameters)?.limiter(Bounds::default(), environment))
+    }
+
+    fn unknown(&self, name: &str) -> Fault {
+        let known = self.names().collect::<Vec<_>>().join(", ");
+        let message = match nearest_name(name, self.names()) {
+            Some(nearest) => {
+                format!("unknown algorithm `{name}`; did you mean `{nearest}`? known are {known}")
+            }
+            None => format!("unknown algorithm `{name}`; known are {known}"),
+        };
+        Fault::of_field("algorithm", message)
+    }
+}
+
+impl Default for LimiterFactory {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl fmt::Debug for LimiterFactory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_set().entries(self.names()).finish()
+    }
+}
+
+/// Any algorithm with its parameters, its type forgotten: what a config holds.
+#[derive(Clone)]
+pub struct AnyAlgorithm {
+    name: Arc<str>,
+    algorithm: Arc<dyn MakeLimiter>,
+}
+
+impl AnyAlgorithm {
+    /// Forgets an algorithm's type; its name is that of its type.
+    pub fn new<A: Algorithm>(algorithm: A) -> Self {
+        let path = std::any::type_name::<A>();
+        let name = path.rsplit("::").next().unwrap_or(path).into();
+        Self { name, algorithm: Arc::new(Maker(algorithm)) }
+    }
+
+    /// The name that config files know it by.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The quota: the largest cost that can ever be met.
+    pub fn limit(&self) -> u32 {
+        self.algorithm.limit()
+    }
+
+    /// The algorithm itself, where it is of the type asked for.
+    pub fn downcast_ref<A: Algorithm>(&self) -> Option<&A> {
+        let any: &dyn Any = &*self.algorithm;
+        any.downcast_ref::<Maker<A>>().map(|maker| &maker.0)
+    }
+
+    /// Bytes a key takes in the table, without what its state has on the heap.
+    pub fn bytes_per_key(&self) -> usize {
+        self.algorithm.bytes_per_key()
+    }
+
+    fn named(self, name: &str) -> Self {
+        Self { name: name.into(), ..self }
+    }
+
+    pub(crate) fn limiter(&self, bounds: Bounds, environment: &Environment) -> Arc<dyn Limiter> {
+        self.algorithm.make(bounds, environment)
+    }
+
+    /// The limiter that goes on where `running` stops, with all it holds, and how many keys' debts were above the new
+    /// limit; `None` where it runs another algorithm.
+    pub(crate) fn limiter_after(
+        &self,
+        running: &dyn Limiter,
+        bounds: Bounds,
+    ) -> Option<(Arc<dyn Limiter>, u64)> {
+        self.algorithm.make_after(running, bounds)
+    }
+}
+
+impl PartialEq for AnyAlgorithm {
+    /// The same algorithm with the same parameters.
+    fn eq(&self, other: &Self) -> bool {
+        self.algorithm.equals(&*other.algorithm)
+    }
+}
+
+impl fmt::Debug for AnyAlgorithm {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.algorithm.fmt(f)
+    }
+}
+
+/// What can be done with an algorithm whose type is forgotten.
+trait MakeLimiter: Any + fmt::Debug + Send + Sync {
+    fn limit(&self) -> u32;
+    fn bytes_per_key(&self) -> usize;
+    fn equals(&self, other: &dyn MakeLimiter) -> bool;
+    fn make(&self, bounds: Bounds, environment: &Environment) -> Arc<dyn Limiter>;
+    fn make_after(&self, running: &dyn Limiter, bounds: Bounds) -> Option<(Arc<dyn Limiter>, u64)>;
+}
+
+struct Maker<A>(A);
+
+impl<A: fmt::Debug> fmt::Debug for Maker<A> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl<A: Algorithm> MakeLimiter for Maker<A> {
+    fn limit(&self) -> u32 {
+        self.0.limit()
+    }
+
+    fn bytes_per_key(&self) -> usize {
+        Keyed::<A>::BYTES_PER_KEY
+    }
+
+    fn equals(&self, other: &dyn MakeLimiter) -> bool {
+        let other: &dyn Any = other;
+        other.downcast_ref::<Self>().is_some_and(|other| self.0 == other.0)
+    }
+
+    fn make(&self, bounds: Bounds, environment: &Environment) -> Arc<dyn Limiter> {
+        Arc::new(Keyed::with_bounds(self.0.clone(), bounds, environment))
+    }
+
+    fn make_after(&self, running: &dyn Limiter, bounds: Bounds) -> Option<(Arc<dyn Limiter>, u64)> {
+        let running: &dyn Any = running;
+        let running = running.downcast_ref::<Keyed<A>>()?;
+        let (limiter, forgiven) = running.moved_to(self.0.clone(), bounds);
+        Some((Arc::new(limiter), forgiven))
+    }
+}

@@ -1,0 +1,314 @@
+//! One limiter: the trait, and the one type that joins algorithm, store and clock.
+
+use std::any::Any;
+use std::fmt::Debug;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::algorithm::{Algorithm, SlidingWindowLog, TokenBucket};
+use crate::clock::{Clock, ClockSource, MonotonicClock, Time};
+use crate::config::{Bounds, LimiterConfig, OnFull};
+use crate::decision::{CostExceedsLimit, RateLimitResult, Reason};
+use crate::key::{Key, KeyHasher};
+use crate::store::{Counts, ResetReport, Sharded, Verdict};
+
+/// A token bucket for each key.
+pub type TokenBucketLimiter = Keyed<TokenBucket>;
+
+/// A sliding window log for each key.
+pub type SlidingWindowLogLimiter = Keyed<SlidingWindowLog>;
+
+/// What the limiters of one place share: the clock they ask, and the secret their keys are hashed under.
+#[derive(Clone, Debug)]
+pub struct Environment {
+    clock: ClockSource,
+    hasher: KeyHasher,
+}
+
+impl Environment {
+    /// The machine's monotonic clock, and a secure hash under a random key.
+    pub fn new() -> Self {
+        let clock = ClockSource::Monotonic(MonotonicClock::new());
+        Self { clock, hasher: KeyHasher::secure() }
+    }
+
+    /// With another clock, such as a [`ManualClock`](crate::ManualClock).
+    #[must_use]
+    pub fn with_clock(self, clock: impl Clock + 'static) -> Self {
+        Self { clock: ClockSource::Injected(Arc::new(clock)), ..self }
+    }
+
+    /// With another hash for keys.
+    #[must_use]
+    pub fn with_key_hasher(self, hasher: KeyHasher) -> Self {
+        Self { hasher, ..self }
+    }
+
+    pub(crate) const fn hasher(&self) -> &KeyHasher {
+        &self.hasher
+    }
+
+    pub(crate) fn now(&self) -> Time {
+        self.clock.now()
+    }
+}
+
+impl Default for Environment {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// A call to one limiter: whose, at what cost, and when.
+#[derive(Clone, Copy, Debug)]
+pub struct Request {
+    key: Key,
+    cost: u64,
+    at: Option<Time>,
+}
+
+impl Request {
+    /// A call of cost 1, now.
+    pub const fn new(key: Key) -> Self {
+        Self { key, cost: 1, at: None }
+    }
+
+    /// With another cost. A cost of 0 only looks.
+    #[must_use]
+    pub const fn cost(self, cost: u64) -> Self {
+        Self { cost, ..self }
+    }
+
+    /// At a time of the caller's instead of the clock's, such as a recorded one.
+    #[must_use]
+    pub const fn at(self, time: Time) -> Self {
+        Self { at: Some(time), ..self }
+    }
+
+    /// At this time unless it has one.
+    pub(crate) const fn or_at(self, time: Time) -> Self {
+        match self.at {
+            Some(_) => self,
+            None => self.at(time),
+        }
+    }
+}
+
+/// The answer to a call with a cost: a result, or the error that the cost can never be met.
+pub type Decided = Result<RateLimitResult, CostExceedsLimit>;
+
+/// A rate limiter for many keys under one quota. It knows a key and its own parameters, nothing of HTTP or users.
+///
+/// Share it by `Arc`; all methods take `&self`.
+///
+/// # Consistency
+/// Decisions on one key are one after another (linearizable), whatever the threads; keys are independent.
+pub trait Limiter: Any + Debug + Send + Sync {
+    /// Judges a call and charges it if it is allowed, as one step: what all other methods come down to.
+    ///
+    /// # Errors
+    /// When the cost is above the limit; nothing is charged.
+    fn decide(&self, request: Request) -> Decided;
+
+    /// What a call would be answered, without charging it: the figures as they stand.
+    ///
+    /// # Errors
+    /// When the cost is above the limit.
+    fn look(&self, request: Request) -> Decided;
+
+    /// The key of a name, to ask with more than once.
+    fn key(&self, name: &str) -> Key;
+
+    /// The time by this limiter's clock.
+    fn now(&self) -> Time;
+
+    /// Forgets what a key has used. Debt in the overflow cell the key starts from afterwards stays; the report says so.
+    fn reset(&self, name: &str) -> ResetReport;
+
+    /// What it has done and holds.
+    fn counts(&self) -> Counts;
+
+    /// The quota: the largest cost that can ever be met.
+    fn limit(&self) -> u32;
+
+    /// Whether a call of cost 1 may proceed now.
+    fn allow(&self, name: &str) -> RateLimitResult {
+        self.decide(Request::new(self.key(name))).unwrap_or_else(|error| error.result())
+    }
+
+    /// Whether a call of this cost may proceed now: charged whole or not at all.
+    ///
+    /// # Errors
+    /// When the cost is above the limit; nothing is charged.
+    fn allow_n(&self, name: &str, cost: u64) -> Decided {
+        self.decide(Request::new(self.key(name)).cost(cost))
+    }
+
+    /// Whether a call of cost 1 would be allowed now, and the key's figures, without charging it.
+    fn peek(&self, name: &str) -> RateLimitResult {
+        self.look(Request::new(self.key(name))).unwrap_or_else(|error| error.result())
+    }
+
+    /// Decides a batch in order, at one reading of the clock: names with their costs.
+    fn allow_many(&self, calls: &[(&str, u64)]) -> Vec<Decided> {
+        let now = self.now();
+        let request = |(name, cost): &(&str, u64)| Request::new(self.key(name)).cost(*cost).at(now);
+        self.decide_many(&calls.iter().map(request).collect::<Vec<_>>())
+    }
+
+    /// Decides a batch in order, each call at a time of its own.
+    fn allow_many_at(&self, calls: &[(&str, u64, Time)]) -> Vec<Decided> {
+        let request = |(name, cost, time): &(&str, u64, Time)| {
+            Request::new(self.key(name)).cost(*cost).at(*time)
+        };
+        self.decide_many(&calls.iter().map(request).collect::<Vec<_>>())
+    }
+
+    /// Decides a batch in order, with the same answers as one by one; requests without a time share one reading of
+    /// the clock.
+    fn decide_many(&self, requests: &[Request]) -> Vec<Decided> {
+        let now = self.now();
+        requests.iter().map(|request| self.decide(request.or_at(now))).collect()
+    }
+}
+
+/// The limiter: an algorithm, a store and a clock, joined. The only place that knows all three.
+///
+/// # Memory
+/// At most `maxKeys` keys are held, in memory taken as it is used: for each, [`Self::BYTES_PER_KEY`] and a byte at a
+/// table load of 44 to 88 %, and what its state has on the heap (a log's stamps). After a first eviction come the
+/// overflow cells, one state for each four keys. A known key takes no allocation but for the growth of its log.
+#[derive(Debug)]
+pub struct Keyed<A: Algorithm> {
+    store: Arc<Sharded<A>>,
+    environment: Environment,
+    /// Calls of a cost above the limit: they never reach the store.
+    excessive: AtomicU64,
+}
+
+impl<A: Algorithm> Keyed<A> {
+    /// Bytes a key takes: its hash and its state.
+    pub const BYTES_PER_KEY: usize = size_of::<[u32; 2]>().saturating_add(size_of::<A::State>());
+
+    /// A limiter on the machine's clock, for up to a million keys.
+    pub fn new(algorithm: A) -> Self {
+        Self::with_bounds(algorithm, Bounds::default(), &Environment::new())
+    }
+
+    /// A limiter with a clock, a hash or a bound of your own.
+    ///
+    /// ```
+    /// use tollgate::{Environment, Keyed, Limiter, ManualClock, OnFull, TokenBucket};
+    ///
+    /// let environment = Environment::new().with_clock(ManualClock::new());
+    /// let bucket = TokenBucket::per_second(1).build()?;
+    /// let limiter = Keyed::with(bucket, 1, OnFull::Deny, &environment);
+    /// assert!(limiter.allow("alice").allowed());
+    /// assert!(!limiter.allow("bob").allowed()); // one key held, and alice has debt
+    /// # Ok::<(), tollgate::Faults>(())
+    /// ```
+    pub fn with(algorithm: A, max_keys: u64, on_full: OnFull, environment: &Environment) -> Self {
+        let (least, most) = (*LimiterConfig::MAX_KEYS.start(), *LimiterConfig::MAX_KEYS.end());
+        let bounds = Bounds { max_keys: max_keys.clamp(least, most), on_full };
+        Self::with_bounds(algorithm, bounds, environment)
+    }
+
+    pub(crate) fn with_bounds(algorithm: A, bounds: Bounds, environment: &Environment) -> Self {
+        Self::of_store(Arc::new(Sharded::new(algorithm, bounds)), environment.clone())
+    }
+
+    fn of_store(store: Arc<Sharded<A>>, environment: Environment) -> Self {
+        Self { store, environment, excessive: AtomicU64::new(0) }
+    }
+
+    /// The algorithm and its parameters.
+    pub fn algorithm(&self) -> &A {
+        self.store.algorithm()
+    }
+
+    /// The limiter that goes on under other parameters or bounds, with all this one holds. This one sends its callers on.
+    pub(crate) fn moved_to(&self, algorithm: A, bounds: Bounds) -> (Self, u64) {
+        let (store, forgiven) = self.store.moved_to(algorithm, bounds, self.environment.now());
+        let next = Self::of_store(store, self.environment.clone());
+        next.excessive.store(self.excessive.load(Ordering::Relaxed), Ordering::Relaxed);
+        (next, forgiven)
+    }
+
+    #[inline]
+    fn result(&self, verdict: &Verdict) -> RateLimitResult {
+        let result = RateLimitResult::new(verdict.decision(), self.algorithm().limit());
+        match verdict {
+            Verdict::Judged(_) => result,
+            Verdict::TableFull(_) => result.denied(Reason::TableFull),
+        }
+    }
+
+    #[inline]
+    fn decide_now(&self, key: Key, now: Time, cost: u32) -> RateLimitResult {
+        self.result(&self.store.decide(key.0, now, cost))
+    }
+
+    /// The cost as the algorithm takes it, where it can be met at all.
+    #[inline]
+    fn within_limit(&self, cost: u64) -> Option<u32> {
+        u32::try_from(cost).ok().filter(|cost| *cost <= self.algorithm().limit())
+    }
+
+    #[cold]
+    fn excessive(&self, request: Request, now: Time) -> CostExceedsLimit {
+        let untouched = self.store.look(request.key.0, now, 0);
+        CostExceedsLimit::new(request.cost, self.result(&untouched))
+    }
+
+    fn time_of(&self, request: Request) -> Time {
+        request.at.unwrap_or_else(|| self.environment.now())
+    }
+}
+
+impl<A: Algorithm> Limiter for Keyed<A> {
+    #[inline]
+    fn decide(&self, request: Request) -> Decided {
+        let now = self.time_of(request);
+        if let Some(cost) = self.within_limit(request.cost) {
+            return Ok(self.decide_now(request.key, now, cost));
+        }
+        self.excessive.fetch_add(1, Ordering::Relaxed);
+        Err(self.excessive(request, now))
+    }
+
+    fn look(&self, request: Request) -> Decided {
+        let now = self.time_of(request);
+        match self.within_limit(request.cost) {
+            Some(cost) => Ok(self.result(&self.store.look(request.key.0, now, cost))),
+            None => Err(self.excessive(request, now)),
+        }
+    }
+
+    fn key(&self, name: &str) -> Key {
+        self.environment.hasher().key(name)
+    }
+
+    fn now(&self) -> Time {
+        self.environment.now()
+    }
+
+    fn reset(&self, name: &str) -> ResetReport {
+        self.store.reset(self.key(name).0, self.now())
+    }
+
+    fn counts(&self) -> Counts {
+        let mut counts = self.store.counts(self.now());
+        counts.denied = counts.denied.saturating_add(self.excessive.load(Ordering::Relaxed));
+        counts
+    }
+
+    fn limit(&self) -> u32 {
+        self.algorithm().limit()
+    }
+
+    /// The common case, without the detour by a cost that can be out of range: no limit is below 1.
+    #[inline]
+    fn allow(&self, name: &str) -> RateLimitResult {
+        self.decide_now(self.key(name), self.environment.now(), 1)
+    }
+}

@@ -1,0 +1,308 @@
+//! The door: from an endpoint to its limiter.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use arc_swap::ArcSwap;
+use foldhash::fast::RandomState;
+use parking_lot::Mutex;
+
+use crate::clock::{Clock, Time};
+use crate::config::{Config, ValidLimiter};
+use crate::decision::RateLimitResult;
+use crate::key::{Key, KeyHasher};
+use crate::limiter::{Decided, Environment, Limiter, Request};
+use crate::reload::{Change, ReloadReport};
+use crate::store::{Counts, ResetReport};
+
+/// Answers whether a client may call an endpoint now: looks the endpoint's limiter up and asks it.
+///
+/// An endpoint is found by its exact name; else, if it reads `METHOD /path`, by `/path`; else the default limiter
+/// answers. All unknown endpoints share that one, so inventing names wins nothing.
+///
+/// Share it by `Arc`; all methods take `&self`.
+///
+/// ```
+/// use std::time::Duration;
+/// use tollgate::{Config, RateLimiter, SlidingWindowLog, TokenBucket};
+///
+/// let config = Config::builder()
+///     .default(TokenBucket::per_second(1).burst(10))
+///     .endpoint("/search", SlidingWindowLog::new(100, Duration::from_secs(60)))
+///     .build()?;
+/// let limiter = RateLimiter::new(config);
+///
+/// assert_eq!(limiter.allow("alice", "GET /search").remaining(), 99);
+/// assert_eq!(limiter.allow("alice", "/anything/else").remaining(), 9);
+/// # Ok::<(), tollgate::Faults>(())
+/// ```
+///
+/// # Consistency
+/// Decisions on one client and endpoint are one after another (linearizable), whatever the threads. During a reload
+/// two endpoints may for a moment be under different configs; one client's state of one endpoint never is.
+#[derive(Debug)]
+pub struct RateLimiter {
+    endpoints: ArcSwap<Endpoints>,
+    environment: Environment,
+    /// One reload at a time; decisions never take it.
+    reloading: Mutex<()>,
+}
+
+/// Which limiter answers for which endpoint: made whole, and swapped whole.
+#[derive(Debug)]
+struct Endpoints {
+    default: Running,
+    named: HashMap<Arc<str>, Running, RandomState>,
+    /// The names in the order of the config.
+    order: Vec<Arc<str>>,
+}
+
+/// A limiter at work, and what it was made from.
+#[derive(Clone, Debug)]
+struct Running {
+    limiter: Arc<dyn Limiter>,
+    config: ValidLimiter,
+}
+
+/// One call to the door: who, where, at what cost and when.
+///
+/// ```
+/// use tollgate::Call;
+///
+/// let call = Call::new("alice", "POST /reports").cost(5);
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct Call<'a> {
+    client: &'a str,
+    endpoint: &'a str,
+    cost: u64,
+    at: Option<Time>,
+}
+
+impl<'a> Call<'a> {
+    /// A call of cost 1, now.
+    pub const fn new(client: &'a str, endpoint: &'a str) -> Self {
+        Self { client, endpoint, cost: 1, at: None }
+    }
+
+    /// With another cost. A cost of 0 only looks.
+    #[must_use]
+    pub const fn cost(self, cost: u64) -> Self {
+        Self { cost, ..self }
+    }
+
+    /// At a time of the caller's instead of the clock's, such as a recorded one.
+    #[must_use]
+    pub const fn at(self, time: Time) -> Self {
+        Self { at: Some(time), ..self }
+    }
+
+    fn request(&self, key: Key) -> Request {
+        let request = Request::new(key).cost(self.cost);
+        match self.at {
+            Some(time) => request.at(time),
+            None => request,
+        }
+    }
+}
+
+/// A [`RateLimiter`] in the making, for a clock or a hash of your own.
+#[derive(Debug)]
+#[must_use]
+pub struct RateLimiterBuilder {
+    config: Config,
+    environment: Environment,
+}
+
+impl RateLimiterBuilder {
+    /// The clock to ask, such as a [`ManualClock`](crate::ManualClock).
+    pub fn clock(mut self, clock: impl Clock + 'static) -> Self {
+        self.environment = self.environment.with_clock(clock);
+        self
+    }
+
+    /// How names of clients become keys.
+    pub fn key_hasher(mut self, hasher: KeyHasher) -> Self {
+        self.environment = self.environment.with_key_hasher(hasher);
+        self
+    }
+
+    /// Makes every limiter of the config.
+    pub fn build(self) -> RateLimiter {
+        let Self { config, environment } = self;
+        let endpoints = Endpoints::start(config, &environment);
+        RateLimiter {
+            endpoints: ArcSwap::from_pointee(endpoints),
+            environment,
+            reloading: Mutex::new(()),
+        }
+    }
+}
+
+impl RateLimiter {
+    /// A limiter for each endpoint of the config and the default, all made now, on the machine's clock.
+    pub fn new(config: Config) -> Self {
+        Self::builder(config).build()
+    }
+
+    /// For a clock or a hash of your own.
+    pub fn builder(config: Config) -> RateLimiterBuilder {
+        RateLimiterBuilder { config, environment: Environment::new() }
+    }
+
+    /// Whether the client may call the endpoint now, at cost 1.
+    #[inline]
+    pub fn allow(&self, client: &str, endpoint: &str) -> RateLimitResult {
+        self.endpoints.load().find(endpoint).allow(client)
+    }
+
+    /// Whether the client may call the endpoint now at this cost: charged whole or not at all.
+    ///
+    /// # Errors
+    /// When the cost is above the endpoint's limit; nothing is charged.
+    pub fn allow_n(&self, client: &str, endpoint: &str, cost: u64) -> Decided {
+        self.decide(&Call::new(client, endpoint).cost(cost))
+    }
+
+    /// Judges a call and charges it if it is allowed, as one step: what all the others come down to.
+    ///
+    /// # Errors
+    /// When the cost is above the endpoint's limit; nothing is charged.
+    pub fn decide(&self, call: &Call<'_>) -> Decided {
+        let key = self.key(call.client);
+        self.endpoints.load().find(call.endpoint).decide(call.request(key))
+    }
+
+    /// Decides a batch in order, with the same answers as one by one; calls without a time share one reading of the
+    /// clock.
+    pub fn allow_many(&self, calls: &[Call<'_>]) -> Vec<Decided> {
+        let now = self.environment.now();
+        let endpoints = self.endpoints.load();
+        let decide = |call: &Call<'_>| {
+            let request = call.request(self.key(call.client)).or_at(now);
+            endpoints.find(call.endpoint).decide(request)
+        };
+        calls.iter().map(decide).collect()
+    }
+
+    /// Decides a batch in order, each call at the time given beside it.
+    pub fn allow_many_at(&self, calls: &[(Call<'_>, Time)]) -> Vec<Decided> {
+        self.allow_many(&calls.iter().map(|(call, time)| call.at(*time)).collect::<Vec<_>>())
+    }
+
+    /// Whether a call of cost 1 would be allowed now, and the client's figures, without charging it.
+    pub fn peek(&self, client: &str, endpoint: &str) -> RateLimitResult {
+        self.endpoints.load().find(endpoint).peek(client)
+    }
+
+    /// Forgets what a client has used of an endpoint's quota (of the default's, where the endpoint is not listed).
+    pub fn reset(&self, client: &str, endpoint: &str) -> ResetReport {
+        self.endpoints.load().find(endpoint).reset(client)
+    }
+
+    /// The key of a client's name, to ask [`limiter`](Self::limiter)s with more than once.
+    pub fn key(&self, client: &str) -> Key {
+        self.environment.hasher().key(client)
+    }
+
+    /// The limiter that answers for an endpoint. It stays right across reloads that keep the endpoint's algorithm.
+    pub fn limiter(&self, endpoint: &str) -> Arc<dyn Limiter> {
+        Arc::clone(self.endpoints.load().find(endpoint))
+    }
+
+    /// What each limiter has done and holds: the default's first, with no endpoint, then in the order of the config.
+    pub fn counts(&self) -> Vec<(Option<Arc<str>>, Counts)> {
+        let endpoints = self.endpoints.load();
+        let counted = |(name, running): (Option<&Arc<str>>, &Running)| {
+            (name.map(Arc::clone), running.limiter.counts())
+        };
+        endpoints.iter().map(counted).collect()
+    }
+
+    /// Changes the limits while decisions go on, and loses nothing that clients have used up where the algorithm stays.
+    ///
+    /// Entries that did not change keep everything. Where the algorithm stays, each key keeps its debt under the new
+    /// limits; where it changes or the endpoint goes, state is lost, and the report says so. No decision is dropped,
+    /// and none waits for more than one stripe's share of the move.
+    pub fn reload(&self, config: Config) -> ReloadReport {
+        let _one_at_a_time = self.reloading.lock();
+        let running = self.endpoints.load_full();
+        let mut report = ReloadReport::default();
+        let default = self.follow(&running.default, None, config.default, &mut report);
+        let mut named = HashMap::default();
+        let mut order = Vec::new();
+        for (name, limiter) in config.endpoints {
+            let next = if let Some(before) = running.named.get(&name) {
+                self.follow(before, Some(&name), limiter, &mut report)
+            } else {
+                report.record(Some(&name), Change::New);
+                Running::start(limiter, &self.environment)
+            };
+            named.insert(Arc::clone(&name), next);
+            order.push(name);
+        }
+        for gone in running.order.iter().filter(|name| !named.contains_key(*name)) {
+            report.record(Some(gone), Change::Removed);
+        }
+        self.endpoints.store(Arc::new(Endpoints { default, named, order }));
+        report
+    }
+
+    /// The limiter that comes after `running`.
+    fn follow(
+        &self,
+        running: &Running,
+        endpoint: Option<&str>,
+        config: ValidLimiter,
+        report: &mut ReloadReport,
+    ) -> Running {
+        let unchanged = running.config == config;
+        let moved = || config.algorithm.limiter_after(&*running.limiter, config.bounds);
+        let (change, limiter) = match (!unchanged).then(moved) {
+            None => (Change::Kept, Arc::clone(&running.limiter)),
+            Some(Some((limiter, forgiven))) => (Change::Changed { forgiven }, limiter),
+            Some(None) => {
+                (Change::Replaced, config.algorithm.limiter(config.bounds, &self.environment))
+            }
+        };
+        report.record(endpoint, change);
+        Running { limiter, config }
+    }
+}
+
+impl Endpoints {
+    fn start(config: Config, environment: &Environment) -> Self {
+        let order = config.endpoints.iter().map(|(name, _)| Arc::clone(name)).collect();
+        let start = |(name, limiter)| (name, Running::start(limiter, environment));
+        Self {
+            default: Running::start(config.default, environment),
+            named: config.endpoints.into_iter().map(start).collect(),
+            order,
+        }
+    }
+
+    #[inline]
+    fn find(&self, endpoint: &str) -> &Arc<dyn Limiter> {
+        let exact = self.named.get(endpoint);
+        let found = exact.or_else(|| self.named.get(path_of(endpoint)?));
+        &found.unwrap_or(&self.default).limiter
+    }
+
+    fn iter(&self) -> impl Iterator<Item = (Option<&Arc<str>>, &Running)> {
+        let named = |name| Some((Some(name), self.named.get(name)?));
+        std::iter::once((None, &self.default)).chain(self.order.iter().filter_map(named))
+    }
+}
+
+impl Running {
+    fn start(config: ValidLimiter, environment: &Environment) -> Self {
+        Self { limiter: config.algorithm.limiter(config.bounds, environment), config }
+    }
+}
+
+/// The path of `METHOD /path`, where the endpoint is of that form.
+fn path_of(endpoint: &str) -> Option<&str> {
+    let (method, path) = endpoint.split_once(' ')?;
+    let is_method = method.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'-');
+    (is_method && !method.is_empty() && path.starts_with('/')).then_some(path)
+}

@@ -1,0 +1,118 @@
+//! How a bound on keys becomes stripes and overflow cells.
+
+/// Below this many keys a stripe more would make stripes unequal: the fullest would evict long before the rest.
+const KEYS_PER_STRIPE_MIN: u64 = 2_048;
+const STRIPE_BITS_MAX: u32 = 8;
+
+/// The bits of a hash that name its stripe and cell begin below the seven that the tables take for their tags.
+const TAG_BITS: u32 = 7;
+
+/// Where keys and cells lie. Stripes and cells are numbered by the same leading bits of a hash, so a cell lies
+/// beside its keys, and a coarser layout's cell covers whole cells of a finer one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Layout {
+    stripe_bits: u32,
+    cell_bits: u32,
+    keys_per_stripe: u64,
+}
+
+impl Layout {
+    pub(crate) fn for_keys(max_keys: u64) -> Self {
+        let stripe_bits = (max_keys / KEYS_PER_STRIPE_MIN).max(1).ilog2().min(STRIPE_BITS_MAX);
+        let cells = max_keys.div_ceil(4).next_power_of_two();
+        let cell_bits = cells.ilog2().max(stripe_bits);
+        Self { stripe_bits, cell_bits, keys_per_stripe: (max_keys >> stripe_bits).max(1) }
+    }
+
+    pub(crate) const fn stripes(self) -> usize {
+        1 << self.stripe_bits
+    }
+
+    pub(crate) const fn cells_per_stripe(self) -> usize {
+        1 << self.cell_bits.saturating_sub(self.stripe_bits)
+    }
+
+    /// The most keys a stripe holds.
+    pub(crate) fn keys_per_stripe(self) -> usize {
+        usize::try_from(self.keys_per_stripe).unwrap_or(usize::MAX)
+    }
+
+    #[inline]
+    pub(crate) fn stripe(self, hash: u64) -> usize {
+        leading_bits(hash, self.stripe_bits)
+    }
+
+    /// The cell of a hash within its stripe.
+    pub(crate) fn cell(self, hash: u64) -> usize {
+        leading_bits(hash, self.cell_bits) & self.cells_per_stripe().saturating_sub(1)
+    }
+
+    /// A hash that lies in this cell of this stripe.
+    pub(crate) fn hash_in(self, stripe: usize, cell: usize) -> u64 {
+        let global = stripe.saturating_mul(self.cells_per_stripe()).saturating_add(cell);
+        let global = u64::try_from(global).unwrap_or(u64::MAX);
+        global.unbounded_shl(u64::BITS.saturating_sub(self.cell_bits)) >> TAG_BITS
+    }
+
+    /// Hashes that lie in all the cells of this layout that share keys with a cell of another.
+    pub(crate) fn hashes_of_cell(
+        self,
+        other: Self,
+        stripe: usize,
+        cell: usize,
+    ) -> impl Iterator<Item = u64> {
+        let first = other.hash_in(stripe, cell);
+        let children = 1_u64 << self.cell_bits.saturating_sub(other.cell_bits);
+        let step =
+            1_u64.unbounded_shl(u64::BITS.saturating_sub(self.cell_bits).saturating_sub(TAG_BITS));
+        (0..children).map(move |child| first.wrapping_add(child.wrapping_mul(step)))
+    }
+}
+
+#[inline]
+fn leading_bits(hash: u64, bits: u32) -> usize {
+    let shifted = (hash << TAG_BITS).unbounded_shr(u64::BITS.saturating_sub(bits));
+    usize::try_from(shifted).unwrap_or(usize::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SIZES: [u64; 9] = [1, 2, 5, 100, 2_048, 4_095, 4_096, 1_000_000, 10_000_000];
+
+    #[test]
+    fn the_bound_is_kept_and_cells_are_a_quarter_of_it_or_a_little_more() {
+        for max_keys in SIZES {
+            let layout = Layout::for_keys(max_keys);
+            let keys = u64::try_from(layout.keys_per_stripe() * layout.stripes()).unwrap();
+            let cells = u64::try_from(layout.cells_per_stripe() * layout.stripes()).unwrap();
+            assert!(keys <= max_keys && keys * 100 >= max_keys * 99, "{max_keys}");
+            assert_eq!(cells, max_keys.div_ceil(4).next_power_of_two(), "{max_keys}");
+        }
+    }
+
+    #[test]
+    fn a_hash_made_for_a_cell_lies_in_it() {
+        for layout in SIZES.map(Layout::for_keys) {
+            for stripe in [0, layout.stripes() / 2, layout.stripes() - 1] {
+                for cell in [0, layout.cells_per_stripe() / 2, layout.cells_per_stripe() - 1] {
+                    let hash = layout.hash_in(stripe, cell);
+                    assert_eq!((layout.stripe(hash), layout.cell(hash)), (stripe, cell));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_key_of_a_cell_lies_in_one_of_the_cells_it_becomes() {
+        for (from, to) in SIZES.iter().flat_map(|a| SIZES.map(|b| (*a, b))) {
+            let (from, to) = (Layout::for_keys(from), Layout::for_keys(to));
+            for hash in [0, 1 << 40, u64::MAX, 0x0123_4567_89AB_CDEF, 0xFEDC_BA98_7654_3210] {
+                let place = |hash| (to.stripe(hash), to.cell(hash));
+                let mut heirs = to.hashes_of_cell(from, from.stripe(hash), from.cell(hash));
+                assert!(heirs.any(|heir| place(heir) == place(hash)), "{hash:x} {from:?} {to:?}");
+            }
+        }
+    }
+}

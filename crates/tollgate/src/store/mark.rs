@@ -1,0 +1,65 @@
+//! The latest time a limiter has seen.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::clock::Time;
+
+/// How far a clock must be ahead of the mark to move it: cheap to read, rarely written.
+const STEP_NS: u64 = 1_000_000;
+
+/// The latest time a limiter has seen, give or take a millisecond. On a line of its own: every decision reads it.
+#[derive(Debug, Default)]
+#[repr(align(128))]
+pub(crate) struct Mark(AtomicU64);
+
+impl Mark {
+    /// The time to judge by: `now`, or the mark where a clock is behind it. Moves the mark where the clock is a
+    /// step ahead.
+    ///
+    /// Relaxed is enough: who finds a key absent under its lock came after whoever forgot it there, and so reads the
+    /// mark that one read, or a later one.
+    #[inline]
+    pub(crate) fn advance(&self, now: Time) -> Time {
+        let mark = self.0.load(Ordering::Relaxed);
+        if now.as_nanos() >= mark.saturating_add(STEP_NS) {
+            self.raise(now);
+        }
+        now.max(Time::from_nanos(mark))
+    }
+
+    /// The time to judge by, without moving the mark: for those who only look.
+    pub(crate) fn judge(&self, now: Time) -> Time {
+        now.max(self.get())
+    }
+
+    /// Moves the mark to `time` exactly, unless it is there already.
+    #[cold]
+    pub(crate) fn raise(&self, time: Time) {
+        self.0.fetch_max(time.as_nanos(), Ordering::Relaxed);
+    }
+
+    pub(crate) fn get(&self) -> Time {
+        Time::from_nanos(self.0.load(Ordering::Relaxed))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_mark_moves_by_whole_milliseconds_and_never_back() {
+        let mark = Mark::default();
+        let at = Time::from_nanos;
+        let steps = [
+            (5_000_000, 5_000_000, 5_000_000),
+            (5_999_999, 5_999_999, 5_000_000),
+            (6_000_000, 6_000_000, 6_000_000),
+            (1_000_000, 6_000_000, 6_000_000),
+        ];
+        for (now, judged, marked) in steps {
+            assert_eq!(mark.advance(at(now)), at(judged), "judged at {now}");
+            assert_eq!(mark.get(), at(marked), "marked at {now}");
+        }
+    }
+}
