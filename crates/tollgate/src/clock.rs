@@ -9,7 +9,8 @@ const NANOS_PER_MILLISECOND: u64 = 1_000_000;
 
 /// A point in time: whole nanoseconds since the origin of the clock that told it.
 ///
-/// Times of two clocks have nothing to do with each other. The range is 584 years; sums saturate.
+/// Times of two clocks have nothing to do with each other. The range is 584 years, of which limiters tell apart the
+/// first 481; sums saturate.
 ///
 /// ```
 /// use std::time::Duration;

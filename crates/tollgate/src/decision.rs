@@ -13,8 +13,15 @@ use crate::clock::{millis_rounded_up, nanos_of};
 #[derive(Clone, Copy, Debug)]
 #[must_use]
 pub struct Decision {
-    allowed: bool,
+    outcome: Outcome,
     figures: Figures,
+}
+
+/// Whether a call may proceed, and why not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Outcome {
+    Allowed,
+    Denied(Reason),
 }
 
 /// Raw figures. Those of the bucket and the counter need divisions, paid only when somebody asks.
@@ -38,13 +45,21 @@ impl Decision {
         Self::new(false, figures)
     }
 
+    #[inline]
     pub(crate) const fn new(allowed: bool, figures: Figures) -> Self {
-        Self { allowed, figures }
+        let outcome = if allowed { Outcome::Allowed } else { Outcome::Denied(Reason::QuotaUsedUp) };
+        Self { outcome, figures }
+    }
+
+    /// The same figures as a denial for a reason that lies outside the quota.
+    pub(crate) const fn denied(self, reason: Reason) -> Self {
+        Self { outcome: Outcome::Denied(reason), figures: self.figures }
     }
 
     /// Whether the call may proceed.
+    #[inline]
     pub const fn allowed(&self) -> bool {
-        self.allowed
+        matches!(self.outcome, Outcome::Allowed)
     }
 }
 
@@ -112,30 +127,32 @@ pub enum Reason {
 pub struct RateLimitResult {
     decision: Decision,
     limit: u32,
-    reason: Option<Reason>,
 }
 
 impl RateLimitResult {
-    pub(crate) fn new(decision: Decision, limit: u32) -> Self {
-        let reason = if decision.allowed { None } else { Some(Reason::QuotaUsedUp) };
-        Self { decision, limit, reason }
+    #[inline]
+    pub(crate) const fn new(decision: Decision, limit: u32) -> Self {
+        Self { decision, limit }
     }
 
-    /// The same figures as a denial for another reason, for which no wait can be promised.
-    pub(crate) fn denied(mut self, reason: Reason) -> Self {
-        self.decision.allowed = false;
-        self.reason = Some(reason);
-        self
+    /// This result, or the error that the cost asked for can never be met.
+    #[inline]
+    pub(crate) const fn possible_at(self, cost: u64) -> Result<Self, CostExceedsLimit> {
+        match self.reason() {
+            Some(Reason::CostExceedsLimit) => Err(CostExceedsLimit { cost, result: self }),
+            None | Some(Reason::QuotaUsedUp | Reason::TableFull) => Ok(self),
+        }
     }
 
     /// Whether the call may proceed.
+    #[inline]
     pub const fn allowed(&self) -> bool {
-        self.decision.allowed
+        self.decision.allowed()
     }
 
     /// How many calls of cost 1 this key would be allowed right now, after this decision.
     pub fn remaining(&self) -> u64 {
-        match self.reason {
+        match self.reason() {
             Some(Reason::TableFull) => 0,
             None | Some(Reason::QuotaUsedUp | Reason::CostExceedsLimit) => {
                 self.decision.figures.remaining()
@@ -148,7 +165,7 @@ impl RateLimitResult {
     ///
     /// `None` when it was allowed, and where no wait can be promised; [`reason`](Self::reason) says which.
     pub fn retry_after_ms(&self) -> Option<u64> {
-        match self.reason {
+        match self.reason() {
             Some(Reason::QuotaUsedUp) => Some(self.decision.figures.retry_after_ms().max(1)),
             None | Some(Reason::TableFull | Reason::CostExceedsLimit) => None,
         }
@@ -166,7 +183,10 @@ impl RateLimitResult {
 
     /// Why the call was denied, `None` when it was allowed.
     pub const fn reason(&self) -> Option<Reason> {
-        self.reason
+        match self.decision.outcome {
+            Outcome::Allowed => None,
+            Outcome::Denied(reason) => Some(reason),
+        }
     }
 }
 
@@ -182,10 +202,6 @@ pub struct CostExceedsLimit {
 }
 
 impl CostExceedsLimit {
-    pub(crate) fn new(cost: u64, untouched: RateLimitResult) -> Self {
-        Self { cost, result: untouched.denied(Reason::CostExceedsLimit) }
-    }
-
     /// The cost that was asked for.
     pub const fn cost(&self) -> u64 {
         self.cost

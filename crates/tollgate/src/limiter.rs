@@ -3,14 +3,13 @@
 use std::any::Any;
 use std::fmt::Debug;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::algorithm::{Algorithm, SlidingWindowLog, TokenBucket};
 use crate::clock::{Clock, ClockSource, MonotonicClock, Time};
 use crate::config::{Bounds, LimiterConfig, OnFull};
-use crate::decision::{CostExceedsLimit, RateLimitResult, Reason};
+use crate::decision::{CostExceedsLimit, RateLimitResult};
 use crate::key::{Key, KeyHasher};
-use crate::store::{Counts, ResetReport, Sharded, Verdict};
+use crate::store::{Counts, ResetReport, Sharded};
 
 /// A token bucket for each key.
 pub type TokenBucketLimiter = Keyed<TokenBucket>;
@@ -32,10 +31,10 @@ impl Environment {
         Self { clock, hasher: KeyHasher::secure() }
     }
 
-    /// With another clock, such as a [`ManualClock`](crate::ManualClock).
-    #[must_use]
-    pub fn with_clock(self, clock: impl Clock + 'static) -> Self {
-        Self { clock: ClockSource::Injected(Arc::new(clock)), ..self }
+    /// A clock of your own, such as a [`ManualClock`](crate::ManualClock), and a secure hash under a random key.
+    pub fn with_clock(clock: impl Clock + 'static) -> Self {
+        let clock = ClockSource::Injected(Arc::new(clock));
+        Self { clock, hasher: KeyHasher::secure() }
     }
 
     /// With another hash for keys.
@@ -128,7 +127,7 @@ pub trait Limiter: Any + Debug + Send + Sync {
     /// What it has done and holds.
     fn counts(&self) -> Counts;
 
-    /// The quota: the largest cost that can ever be met.
+    /// The quota in force: the largest cost that can ever be met.
     fn limit(&self) -> u32;
 
     /// Whether a call of cost 1 may proceed now.
@@ -182,8 +181,6 @@ pub trait Limiter: Any + Debug + Send + Sync {
 pub struct Keyed<A: Algorithm> {
     store: Arc<Sharded<A>>,
     environment: Environment,
-    /// Calls of a cost above the limit: they never reach the store.
-    excessive: AtomicU64,
 }
 
 impl<A: Algorithm> Keyed<A> {
@@ -200,7 +197,7 @@ impl<A: Algorithm> Keyed<A> {
     /// ```
     /// use tollgate::{Environment, Keyed, Limiter, ManualClock, OnFull, TokenBucket};
     ///
-    /// let environment = Environment::new().with_clock(ManualClock::new());
+    /// let environment = Environment::with_clock(ManualClock::new());
     /// let bucket = TokenBucket::per_second(1).build()?;
     /// let limiter = Keyed::with(bucket, 1, OnFull::Deny, &environment);
     /// assert!(limiter.allow("alice").allowed());
@@ -218,10 +215,10 @@ impl<A: Algorithm> Keyed<A> {
     }
 
     fn of_store(store: Arc<Sharded<A>>, environment: Environment) -> Self {
-        Self { store, environment, excessive: AtomicU64::new(0) }
+        Self { store, environment }
     }
 
-    /// The algorithm and its parameters.
+    /// The algorithm and the parameters it was made with; a reload since may have set others.
     pub fn algorithm(&self) -> &A {
         self.store.algorithm()
     }
@@ -229,35 +226,7 @@ impl<A: Algorithm> Keyed<A> {
     /// The limiter that goes on under other parameters or bounds, with all this one holds. This one sends its callers on.
     pub(crate) fn moved_to(&self, algorithm: A, bounds: Bounds) -> (Self, u64) {
         let (store, forgiven) = self.store.moved_to(algorithm, bounds, self.environment.now());
-        let next = Self::of_store(store, self.environment.clone());
-        next.excessive.store(self.excessive.load(Ordering::Relaxed), Ordering::Relaxed);
-        (next, forgiven)
-    }
-
-    #[inline]
-    fn result(&self, verdict: &Verdict) -> RateLimitResult {
-        let result = RateLimitResult::new(verdict.decision(), self.algorithm().limit());
-        match verdict {
-            Verdict::Judged(_) => result,
-            Verdict::TableFull(_) => result.denied(Reason::TableFull),
-        }
-    }
-
-    #[inline]
-    fn decide_now(&self, key: Key, now: Time, cost: u32) -> RateLimitResult {
-        self.result(&self.store.decide(key.0, now, cost))
-    }
-
-    /// The cost as the algorithm takes it, where it can be met at all.
-    #[inline]
-    fn within_limit(&self, cost: u64) -> Option<u32> {
-        u32::try_from(cost).ok().filter(|cost| *cost <= self.algorithm().limit())
-    }
-
-    #[cold]
-    fn excessive(&self, request: Request, now: Time) -> CostExceedsLimit {
-        let untouched = self.store.look(request.key.0, now, 0);
-        CostExceedsLimit::new(request.cost, self.result(&untouched))
+        (Self::of_store(store, self.environment.clone()), forgiven)
     }
 
     fn time_of(&self, request: Request) -> Time {
@@ -269,19 +238,12 @@ impl<A: Algorithm> Limiter for Keyed<A> {
     #[inline]
     fn decide(&self, request: Request) -> Decided {
         let now = self.time_of(request);
-        if let Some(cost) = self.within_limit(request.cost) {
-            return Ok(self.decide_now(request.key, now, cost));
-        }
-        self.excessive.fetch_add(1, Ordering::Relaxed);
-        Err(self.excessive(request, now))
+        self.store.decide(request.key.0, now, request.cost).possible_at(request.cost)
     }
 
     fn look(&self, request: Request) -> Decided {
         let now = self.time_of(request);
-        match self.within_limit(request.cost) {
-            Some(cost) => Ok(self.result(&self.store.look(request.key.0, now, cost))),
-            None => Err(self.excessive(request, now)),
-        }
+        self.store.look(request.key.0, now, request.cost).possible_at(request.cost)
     }
 
     fn key(&self, name: &str) -> Key {
@@ -297,18 +259,16 @@ impl<A: Algorithm> Limiter for Keyed<A> {
     }
 
     fn counts(&self) -> Counts {
-        let mut counts = self.store.counts(self.now());
-        counts.denied = counts.denied.saturating_add(self.excessive.load(Ordering::Relaxed));
-        counts
+        self.store.counts(self.now())
     }
 
     fn limit(&self) -> u32 {
-        self.algorithm().limit()
+        self.store.limit()
     }
 
-    /// The common case, without the detour by a cost that can be out of range: no limit is below 1.
+    /// The common case, without the detour by an error: no limit is below 1.
     #[inline]
     fn allow(&self, name: &str) -> RateLimitResult {
-        self.decide_now(self.key(name), self.environment.now(), 1)
+        self.store.decide(self.key(name).0, self.environment.now(), 1)
     }
 }

@@ -111,25 +111,28 @@ impl<'a> Call<'a> {
 #[must_use]
 pub struct RateLimiterBuilder {
     config: Config,
-    environment: Environment,
+    /// Until the end, so that no clock of the machine is made where another is injected.
+    environment: Option<Environment>,
+    hasher: KeyHasher,
 }
 
 impl RateLimiterBuilder {
     /// The clock to ask, such as a [`ManualClock`](crate::ManualClock).
     pub fn clock(mut self, clock: impl Clock + 'static) -> Self {
-        self.environment = self.environment.with_clock(clock);
+        self.environment = Some(Environment::with_clock(clock));
         self
     }
 
     /// How names of clients become keys.
     pub fn key_hasher(mut self, hasher: KeyHasher) -> Self {
-        self.environment = self.environment.with_key_hasher(hasher);
+        self.hasher = hasher;
         self
     }
 
     /// Makes every limiter of the config.
     pub fn build(self) -> RateLimiter {
-        let Self { config, environment } = self;
+        let Self { config, environment, hasher } = self;
+        let environment = environment.unwrap_or_default().with_key_hasher(hasher);
         let endpoints = Endpoints::start(config, &environment);
         RateLimiter {
             endpoints: ArcSwap::from_pointee(endpoints),
@@ -147,7 +150,7 @@ impl RateLimiter {
 
     /// For a clock or a hash of your own.
     pub fn builder(config: Config) -> RateLimiterBuilder {
-        RateLimiterBuilder { config, environment: Environment::new() }
+        RateLimiterBuilder { config, environment: None, hasher: KeyHasher::secure() }
     }
 
     /// Whether the client may call the endpoint now, at cost 1.

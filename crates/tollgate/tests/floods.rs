@@ -16,7 +16,7 @@ fn bucket() -> TokenBucket {
 }
 
 fn keyed(max_keys: u64, on_full: OnFull) -> Keyed<TokenBucket> {
-    let environment = Environment::new().with_clock(ManualClock::new());
+    let environment = Environment::with_clock(ManualClock::new());
     Keyed::with(bucket(), max_keys, on_full, &environment)
 }
 
@@ -40,7 +40,7 @@ fn a_flood_does_not_give_a_drained_client_its_quota_back() {
 #[test]
 fn a_flood_evicts_its_own_keys_and_not_the_drained_ones() {
     let clock = ManualClock::new();
-    let environment = Environment::new().with_clock(clock.clone());
+    let environment = Environment::with_clock(clock.clone());
     let limiter = Keyed::with(bucket(), 5_000, OnFull::Overflow, &environment);
     let clients: Vec<_> = (0..1_000).map(|number| format!("client {number}")).collect();
     for client in &clients {
@@ -81,7 +81,7 @@ fn what_happens_when_full_is_as_configured() {
 #[test]
 fn a_table_that_denies_newcomers_takes_them_again_when_keys_are_whole() {
     let clock = ManualClock::new();
-    let environment = Environment::new().with_clock(clock.clone());
+    let environment = Environment::with_clock(clock.clone());
     let limiter = Keyed::with(bucket(), 50, OnFull::Deny, &environment);
     for number in 0..50 {
         assert!(limiter.allow(&format!("client {number}")).allowed());
@@ -107,7 +107,7 @@ fn at_least_85_percent_of_the_bound_is_held_before_anyone_leaves() {
 #[test]
 fn whole_keys_are_forgotten_without_a_sweeper_and_without_loss() {
     let clock = ManualClock::new();
-    let environment = Environment::new().with_clock(clock.clone());
+    let environment = Environment::with_clock(clock.clone());
     let limiter = Keyed::with(bucket(), 1_000_000, OnFull::Overflow, &environment);
     // 100 newcomers each second, each whole again a second later: a few hundred keys live, whatever has passed.
     for second in 0..3_000_u64 {
@@ -194,7 +194,7 @@ fn a_log_takes_memory_in_step_with_use() {
 #[test]
 fn a_flood_denies_hardly_any_light_client() {
     let clock = ManualClock::new();
-    let environment = Environment::new().with_clock(clock.clone());
+    let environment = Environment::with_clock(clock.clone());
     let limiter = Keyed::with(bucket(), 10_000, OnFull::Overflow, &environment);
     let (mut calls, mut denied, mut fresh) = (0_u64, 0_u64, 0_u64);
     for tick in 0..30_000_u64 {
@@ -242,7 +242,7 @@ fn a_flood_from_many_threads_never_hands_out_quota_twice() {
 fn a_newcomer_starts_from_its_cell_and_a_reset_says_when_the_cell_still_has_debt() {
     // One key, one cell: whoever comes second shares what the first left.
     let clock = ManualClock::new();
-    let environment = Environment::new().with_clock(clock.clone());
+    let environment = Environment::with_clock(clock.clone());
     let limiter = Keyed::with(bucket(), 1, OnFull::Overflow, &environment);
     assert!(limiter.allow_n("first", 4).unwrap().allowed());
     assert!(limiter.allow_n("second", 9).unwrap().allowed());

@@ -108,8 +108,9 @@ impl TokenBucket {
             let message = format!("`{CAPACITY_FIELD}` is 0; expected {expected}");
             return Err(Fault::of_field(CAPACITY_FIELD, message));
         }
-        let refill_ns = product(u64::from(capacity), rate.whole_ns().saturating_add(1));
-        if refill_ns > LONGEST_REFILL_NS {
+        let refill_parts = rate.parts_per_token().get().saturating_mul(u128::from(capacity));
+        let longest = LONGEST_REFILL_NS.saturating_mul(u128::from(rate.denominator().get()));
+        if refill_parts > longest {
             let message = format!(
                 "`{CAPACITY_FIELD}` is {capacity}; at this rate it takes more than 100 years to refill; expected less capacity or a higher rate"
             );

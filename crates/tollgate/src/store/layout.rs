@@ -4,9 +4,6 @@
 const KEYS_PER_STRIPE_MIN: u64 = 2_048;
 const STRIPE_BITS_MAX: u32 = 8;
 
-/// The bits of a hash that name its stripe and cell begin below the seven that the tables take for their tags.
-const TAG_BITS: u32 = 7;
-
 /// Where keys and cells lie. Stripes and cells are numbered by the same leading bits of a hash, so a cell lies
 /// beside its keys, and a coarser layout's cell covers whole cells of a finer one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,7 +48,7 @@ impl Layout {
     pub(crate) fn hash_in(self, stripe: usize, cell: usize) -> u64 {
         let global = stripe.saturating_mul(self.cells_per_stripe()).saturating_add(cell);
         let global = u64::try_from(global).unwrap_or(u64::MAX);
-        global.unbounded_shl(u64::BITS.saturating_sub(self.cell_bits)) >> TAG_BITS
+        global.unbounded_shl(u64::BITS.saturating_sub(self.cell_bits))
     }
 
     /// Hashes that lie in all the cells of this layout that share keys with a cell of another.
@@ -63,15 +60,14 @@ impl Layout {
     ) -> impl Iterator<Item = u64> {
         let first = other.hash_in(stripe, cell);
         let children = 1_u64 << self.cell_bits.saturating_sub(other.cell_bits);
-        let step =
-            1_u64.unbounded_shl(u64::BITS.saturating_sub(self.cell_bits).saturating_sub(TAG_BITS));
+        let step = 1_u64.unbounded_shl(u64::BITS.saturating_sub(self.cell_bits));
         (0..children).map(move |child| first.wrapping_add(child.wrapping_mul(step)))
     }
 }
 
 #[inline]
 fn leading_bits(hash: u64, bits: u32) -> usize {
-    let shifted = (hash << TAG_BITS).unbounded_shr(u64::BITS.saturating_sub(bits));
+    let shifted = hash.unbounded_shr(u64::BITS.saturating_sub(bits));
     usize::try_from(shifted).unwrap_or(usize::MAX)
 }
 

@@ -7,6 +7,10 @@ use crate::clock::Time;
 /// How far a clock must be ahead of the mark to move it: cheap to read, rarely written.
 const STEP_NS: u64 = 1_000_000;
 
+/// The latest time there is, 481 years after a clock's origin: a later one counts as this. It leaves room for the
+/// longest wait behind it, so that no sum of times reaches the end of its range, where all times look alike.
+const END: Time = Time::from_nanos(u64::MAX - 3_250_000_000_000_000_000);
+
 /// The latest time a limiter has seen, give or take a millisecond. On a line of its own: every decision reads it.
 #[derive(Debug, Default)]
 #[repr(align(128))]
@@ -20,6 +24,7 @@ impl Mark {
     /// mark that one read, or a later one.
     #[inline]
     pub(crate) fn advance(&self, now: Time) -> Time {
+        let now = now.min(END);
         let mark = self.0.load(Ordering::Relaxed);
         if now.as_nanos() >= mark.saturating_add(STEP_NS) {
             self.raise(now);
@@ -29,13 +34,13 @@ impl Mark {
 
     /// The time to judge by, without moving the mark: for those who only look.
     pub(crate) fn judge(&self, now: Time) -> Time {
-        now.max(self.get())
+        now.min(END).max(self.get())
     }
 
     /// Moves the mark to `time` exactly, unless it is there already.
     #[cold]
     pub(crate) fn raise(&self, time: Time) {
-        self.0.fetch_max(time.as_nanos(), Ordering::Relaxed);
+        self.0.fetch_max(time.min(END).as_nanos(), Ordering::Relaxed);
     }
 
     pub(crate) fn get(&self) -> Time {

@@ -8,20 +8,10 @@ mod layout;
 mod mark;
 mod shard;
 mod sharded;
+mod table;
 
 pub use counts::Counts;
 pub(crate) use sharded::Sharded;
-
-use crate::decision::Decision;
-
-/// Why a store could not judge a call by the key's quota.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Verdict {
-    /// The algorithm's answer.
-    Judged(Decision),
-    /// The table is full and newcomers are turned away; what a fresh key would have been told.
-    TableFull(Decision),
-}
 
 /// What a reset found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

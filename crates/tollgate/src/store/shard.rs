@@ -1,19 +1,17 @@
 //! One stripe's keys: a plain bounded table, single-threaded, that knows no lock.
 
-use hashbrown::HashTable;
-use hashbrown::hash_table::OccupiedEntry;
-
+use super::ResetReport;
 use super::counts::Counts;
 use super::layout::Layout;
 use super::mark::Mark;
-use super::{ResetReport, Verdict};
+use super::table::Table;
 use crate::algorithm::Algorithm;
 use crate::clock::Time;
 use crate::config::OnFull;
-use crate::decision::Decision;
+use crate::decision::{Decision, Reason};
 
-/// Buckets looked at for keys to forget, each time a key comes in: enough that at most a quarter of the table is
-/// whole keys not yet forgotten.
+/// Slots looked at for keys to forget, each time a key comes in: enough that at most a quarter of the table is whole keys
+/// not yet forgotten.
 const SWEPT_PER_INSERT: usize = 4;
 
 /// Keys among which the least indebted leaves when the table is full. Of few, the least may owe much, and cells then
@@ -29,50 +27,34 @@ pub(crate) struct Rules<A> {
     pub(crate) layout: Layout,
 }
 
-/// A key's state. The hash is kept in halves, so that an entry takes no more alignment than the state.
-#[derive(Debug)]
-pub(crate) struct Entry<S> {
-    hash: [u32; 2],
-    pub(crate) state: S,
-}
-
-impl<S> Entry<S> {
-    fn new(hash: u64, state: S) -> Self {
-        Self { hash: halves(hash), state }
-    }
-
+impl<A: Algorithm> Rules<A> {
+    /// The cost as the algorithm takes it, where it can be met at all.
     #[inline]
-    pub(crate) fn hash(&self) -> u64 {
-        u64::from(self.hash[1]) << 32 | u64::from(self.hash[0])
+    fn within_limit(&self, cost: u64) -> Option<u32> {
+        u32::try_from(cost).ok().filter(|cost| *cost <= self.algorithm.limit())
     }
-}
-
-#[expect(clippy::as_conversions, reason = "the two halves of 64 bits")]
-#[expect(clippy::cast_possible_truncation, reason = "the two halves of 64 bits")]
-const fn halves(hash: u64) -> [u32; 2] {
-    [hash as u32, (hash >> 32) as u32]
 }
 
 /// The keys of one stripe, and the overflow cells of those that had to leave.
 #[derive(Debug)]
 pub(crate) struct Shard<S> {
-    table: HashTable<Entry<S>>,
+    table: Table<S>,
     /// Empty until a key has to leave.
     cells: Box<[S]>,
-    /// The bucket where the search for whole or little indebted keys goes on.
+    /// The slot where the search for whole or little indebted keys goes on.
     hand: usize,
     counts: Counts,
 }
 
 impl<S> Default for Shard<S> {
     fn default() -> Self {
-        Self { table: HashTable::new(), cells: Box::default(), hand: 0, counts: Counts::default() }
+        Self { table: Table::default(), cells: Box::default(), hand: 0, counts: Counts::default() }
     }
 }
 
 /// The least indebted of some keys.
 struct Weakest {
-    bucket: usize,
+    slot: usize,
     debt: u64,
 }
 
@@ -83,23 +65,30 @@ impl<S: Clone + Default> Shard<S> {
         &mut self,
         rules: &Rules<A>,
         mark: &Mark,
-        call: (u64, Time, u32),
-    ) -> Verdict {
-        let (hash, now, cost) = call;
+        (hash, now, cost): (u64, Time, u64),
+    ) -> Decision {
         let now = mark.advance(now);
-        let verdict = match self.table.find_mut(hash, |entry| entry.hash() == hash) {
-            Some(entry) => {
-                let decision = rules.algorithm.decide(&entry.state, now, cost);
-                if decision.allowed() && cost > 0 {
-                    rules.algorithm.charge(&mut entry.state, now, cost);
-                }
-                Verdict::Judged(decision)
-            }
-            None => self.decide_absent(rules, mark, (hash, now, cost)),
+        let Some(cost) = rules.within_limit(cost) else {
+            self.count(false);
+            return self.excessive(rules, mark, (hash, now));
         };
-        self.counts.allowed = self.counts.allowed.wrapping_add(u64::from(verdict.allowed()));
-        self.counts.denied = self.counts.denied.wrapping_add(u64::from(!verdict.allowed()));
-        verdict
+        let Some(state) = self.table.get_mut(hash) else {
+            let decision = self.decide_absent(rules, mark, (hash, now, cost));
+            self.count(decision.allowed());
+            return decision;
+        };
+        let decision = rules.algorithm.decide(state, now, cost);
+        if decision.allowed() && cost > 0 {
+            rules.algorithm.charge(state, now, cost);
+        }
+        self.count(decision.allowed());
+        decision
+    }
+
+    #[inline]
+    fn count(&mut self, allowed: bool) {
+        let count = if allowed { &mut self.counts.allowed } else { &mut self.counts.denied };
+        *count = count.wrapping_add(1);
     }
 
     /// Judges a call without charging it: what would be answered, with the figures as they stand.
@@ -107,15 +96,17 @@ impl<S: Clone + Default> Shard<S> {
         &self,
         rules: &Rules<A>,
         mark: &Mark,
-        call: (u64, Time, u32),
-    ) -> Verdict {
-        let (hash, now, cost) = call;
+        (hash, now, cost): (u64, Time, u64),
+    ) -> Decision {
         let now = mark.judge(now);
-        let held = self.table.find(hash, |entry| entry.hash() == hash);
-        let state = held.map_or_else(|| self.entering(rules, hash, now), |held| held.state.clone());
+        let Some(cost) = rules.within_limit(cost) else {
+            return self.excessive(rules, mark, (hash, now));
+        };
+        let held = self.table.get(hash);
+        let state = held.cloned().unwrap_or_else(|| self.entering(rules, hash, now));
         let decision = rules.algorithm.decide(&state, now, cost);
         if !decision.allowed() {
-            return Verdict::Judged(decision);
+            return decision;
         }
         let untouched = rules.algorithm.decide(&state, now, 0);
         let turned_away = held.is_none()
@@ -123,7 +114,19 @@ impl<S: Clone + Default> Shard<S> {
             && rules.on_full == OnFull::Deny
             && self.is_full(rules)
             && self.weakest(rules, now).is_none_or(|weakest| weakest.debt > 0);
-        if turned_away { Verdict::TableFull(untouched) } else { Verdict::Judged(untouched) }
+        if turned_away { untouched.denied(Reason::TableFull) } else { untouched }
+    }
+
+    /// The answer to a cost that can never be met.
+    #[cold]
+    #[inline(never)]
+    fn excessive<A: Algorithm<State = S>>(
+        &self,
+        rules: &Rules<A>,
+        mark: &Mark,
+        (hash, now): (u64, Time),
+    ) -> Decision {
+        self.look(rules, mark, (hash, now, 0)).denied(Reason::CostExceedsLimit)
     }
 
     /// Forgets a key's own state.
@@ -134,8 +137,7 @@ impl<S: Clone + Default> Shard<S> {
         (hash, now): (u64, Time),
     ) -> ResetReport {
         let now = mark.advance(now);
-        let held = self.table.find_entry(hash, |entry| entry.hash() == hash);
-        let had_state = held.map(OccupiedEntry::remove).is_ok();
+        let had_state = self.table.remove(hash).is_some();
         let inherits_debt = self
             .cells
             .get(rules.layout.cell(hash))
@@ -148,26 +150,27 @@ impl<S: Clone + Default> Shard<S> {
     }
 
     #[cold]
+    #[inline(never)]
     fn decide_absent<A: Algorithm<State = S>>(
         &mut self,
         rules: &Rules<A>,
         mark: &Mark,
         (hash, now, cost): (u64, Time, u32),
-    ) -> Verdict {
+    ) -> Decision {
         let mut state = self.entering(rules, hash, now);
         let decision = rules.algorithm.decide(&state, now, cost);
         if !decision.allowed() || cost == 0 {
-            return Verdict::Judged(decision);
+            return decision;
         }
         if rules.on_full == OnFull::Deny && self.is_full(rules) && !self.forget_one(rules, mark) {
-            return Verdict::TableFull(rules.algorithm.decide(&state, now, 0));
+            return rules.algorithm.decide(&state, now, 0).denied(Reason::TableFull);
         }
         if rules.algorithm.debt(&state, now) > 0 {
             self.counts.inherited_debts = self.counts.inherited_debts.saturating_add(1);
         }
         rules.algorithm.charge(&mut state, now, cost);
-        self.admit(rules, mark, Entry::new(hash, state));
-        Verdict::Judged(decision)
+        self.admit(rules, mark, (hash, state));
+        decision
     }
 
     /// The state a key not held starts from: its overflow cell's, or a fresh one.
@@ -184,18 +187,18 @@ impl<S: Clone + Default> Shard<S> {
         &mut self,
         rules: &Rules<A>,
         mark: &Mark,
-        newcomer: Entry<S>,
+        newcomer: (u64, S),
     ) {
         self.sweep(rules, mark);
         if self.is_full(rules) {
-            let newcomer_debt = rules.algorithm.debt(&newcomer.state, mark.get());
+            let newcomer_debt = rules.algorithm.debt(&newcomer.1, mark.get());
             let weakest =
                 self.weakest(rules, mark.get()).filter(|weakest| weakest.debt <= newcomer_debt);
             self.hand = self.hand.saturating_add(CANDIDATES);
             let Some(weakest) = weakest else {
                 return self.overflow(rules, mark, &newcomer);
             };
-            if let Some(leaver) = self.remove(weakest.bucket).filter(|_| weakest.debt > 0) {
+            if let Some(leaver) = self.table.remove_at(weakest.slot).filter(|_| weakest.debt > 0) {
                 self.overflow(rules, mark, &leaver);
             }
         }
@@ -210,24 +213,19 @@ impl<S: Clone + Default> Shard<S> {
     fn forget_one<A: Algorithm<State = S>>(&mut self, rules: &Rules<A>, mark: &Mark) -> bool {
         let whole = self.weakest(rules, mark.get()).filter(|weakest| weakest.debt == 0);
         self.hand = self.hand.saturating_add(CANDIDATES);
-        whole.is_some_and(|whole| self.remove(whole.bucket).is_some())
+        whole.is_some_and(|whole| self.table.remove_at(whole.slot).is_some())
     }
 
     /// The least indebted of the next candidates from the hand on.
     fn weakest<A: Algorithm<State = S>>(&self, rules: &Rules<A>, now: Time) -> Option<Weakest> {
-        let buckets = self.table.num_buckets();
-        let hand = self.hand.checked_rem(buckets).unwrap_or(0);
-        (hand..buckets)
+        let slots = self.table.slots();
+        let hand = self.hand.checked_rem(slots).unwrap_or(0);
+        (hand..slots)
             .chain(0..hand)
-            .filter_map(|bucket| Some((bucket, self.table.get_bucket(bucket)?)))
+            .filter_map(|slot| Some((slot, self.table.at(slot)?.1)))
             .take(CANDIDATES)
-            .map(|(bucket, held)| Weakest { bucket, debt: rules.algorithm.debt(&held.state, now) })
+            .map(|(slot, state)| Weakest { slot, debt: rules.algorithm.debt(state, now) })
             .min_by_key(|weakest| weakest.debt)
-    }
-
-    fn remove(&mut self, bucket: usize) -> Option<Entry<S>> {
-        let held = self.table.get_bucket_entry(bucket).ok()?;
-        Some(held.remove().0)
     }
 
     /// Remembers what a key that leaves owes.
@@ -235,10 +233,10 @@ impl<S: Clone + Default> Shard<S> {
         &mut self,
         rules: &Rules<A>,
         mark: &Mark,
-        leaver: &Entry<S>,
+        leaver: &(u64, S),
     ) {
         self.counts.evictions = self.counts.evictions.saturating_add(1);
-        self.join_cell(rules, mark, leaver.hash(), &leaver.state);
+        self.join_cell(rules, mark, leaver.0, &leaver.1);
     }
 
     /// Makes the cell of a hash at least as strict as `state`.
@@ -260,17 +258,17 @@ impl<S: Clone + Default> Shard<S> {
         }
     }
 
-    /// Forgets whole keys in the next few buckets.
+    /// Forgets whole keys in the next few slots.
     fn sweep<A: Algorithm<State = S>>(&mut self, rules: &Rules<A>, mark: &Mark) {
-        let buckets = self.table.num_buckets();
+        let slots = self.table.slots();
         let now = mark.get();
-        for _ in 0..SWEPT_PER_INSERT.min(buckets) {
-            let bucket = self.hand.checked_rem(buckets).unwrap_or(0);
-            let whole = |held: &Entry<S>| rules.algorithm.debt(&held.state, now) == 0;
-            if self.table.get_bucket(bucket).is_some_and(whole) {
-                self.remove(bucket);
+        for _ in 0..SWEPT_PER_INSERT.min(slots) {
+            let slot = self.hand.checked_rem(slots).unwrap_or(0);
+            let held = self.table.at(slot);
+            if held.is_some_and(|(_, state)| rules.algorithm.debt(state, now) == 0) {
+                self.table.remove_at(slot);
             }
-            self.hand = bucket.saturating_add(1);
+            self.hand = slot.saturating_add(1);
         }
     }
 
@@ -278,49 +276,26 @@ impl<S: Clone + Default> Shard<S> {
         &mut self,
         rules: &Rules<A>,
         mark: &Mark,
-        newcomer: Entry<S>,
+        (hash, state): (u64, S),
     ) {
-        if self.table.len() == self.table.capacity() {
-            self.make_room(rules, mark);
+        if self.table.is_crowded() {
+            let now = mark.get();
+            let most = Table::<S>::slots_for(rules.layout.keys_per_stripe());
+            self.table.grow(most, |state| rules.algorithm.debt(state, now) > 0);
         }
-        self.table.insert_unique(newcomer.hash(), newcomer, Entry::hash);
+        self.table.insert(hash, state);
     }
-
-    /// Lays the table out anew: without its whole keys, and twice as large where that leaves it more than half
-    /// full. Left to itself the table would also double when it is littered with the places of removed keys, and grow
-    /// beyond what its bound needs.
-    fn make_room<A: Algorithm<State = S>>(&mut self, rules: &Rules<A>, mark: &Mark) {
-        let now = mark.get();
-        self.table.retain(|held| rules.algorithm.debt(&held.state, now) > 0);
-        let held = self.table.len();
-        let half = self.table.num_buckets() / 2;
-        let wanted = if held < half { half } else { held.saturating_mul(2) };
-        let capacity = wanted.max(held.saturating_add(1)).min(capacity_most(rules));
-        let mut roomier = HashTable::with_capacity(capacity);
-        for entry in self.table.drain() {
-            roomier.insert_unique(entry.hash(), entry, Entry::hash);
-        }
-        self.table = roomier;
-        self.hand = 0;
-    }
-}
-
-/// The most a shard's table is made for: an eighth above its bound, so that a full table does not fill up with the
-/// places of removed keys at once.
-fn capacity_most<A>(rules: &Rules<A>) -> usize {
-    let most = rules.layout.keys_per_stripe();
-    most.saturating_add(most / 8).saturating_add(1)
 }
 
 impl<S> Shard<S> {
     /// Takes everything out, for a move to other parameters.
-    pub(crate) fn take_apart(self) -> (HashTable<Entry<S>>, Box<[S]>, Counts) {
+    pub(crate) fn take_apart(self) -> (Table<S>, Box<[S]>, Counts) {
         (self.table, self.cells, self.counts)
     }
 
     /// Every state the shard keeps, keys' and cells', to be carried over in place.
     pub(crate) fn states_mut(&mut self) -> impl Iterator<Item = &mut S> {
-        self.table.iter_mut().map(|entry| &mut entry.state).chain(self.cells.iter_mut())
+        self.table.states_mut().chain(self.cells.iter_mut())
     }
 
     pub(crate) fn add_counts(&mut self, counts: &Counts) {
@@ -329,30 +304,16 @@ impl<S> Shard<S> {
 
     /// Checks the whole shard, for tests: bounded, every key in its place and there once.
     #[cfg(test)]
-    pub(super) fn validate<A>(&self, rules: &Rules<A>, stripe: usize) {
-        let mut hashes: Vec<u64> = self.table.iter().map(Entry::hash).collect();
-        assert!(hashes.len() <= rules.layout.keys_per_stripe(), "too many keys");
+    pub(super) fn validate<A>(&self, rules: &Rules<A>, stripe: usize)
+    where
+        S: Default,
+    {
+        let hashes = self.table.validate();
+        let most = rules.layout.keys_per_stripe();
+        assert!(hashes.len() <= most, "too many keys");
         assert!(hashes.iter().all(|hash| rules.layout.stripe(*hash) == stripe), "a stray key");
-        hashes.sort_unstable();
-        assert!(hashes.windows(2).all(|pair| pair[0] != pair[1]), "a key twice");
+        assert!(self.table.slots() <= Table::<S>::slots_for(most).max(8), "beyond its bound");
         let cells = self.cells.len();
         assert!(cells == 0 || cells == rules.layout.cells_per_stripe(), "{cells} cells");
-        let largest = HashTable::<u64>::with_capacity(capacity_most(rules)).num_buckets();
-        assert!(self.table.num_buckets() <= largest, "a table beyond its bound");
-    }
-}
-
-impl Verdict {
-    pub(crate) const fn allowed(&self) -> bool {
-        match self {
-            Self::Judged(decision) => decision.allowed(),
-            Self::TableFull(_) => false,
-        }
-    }
-
-    pub(crate) const fn decision(&self) -> Decision {
-        match self {
-            Self::Judged(decision) | Self::TableFull(decision) => *decision,
-        }
     }
 }

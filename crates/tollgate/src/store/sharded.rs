@@ -4,14 +4,15 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
+use super::ResetReport;
 use super::counts::Counts;
 use super::layout::Layout;
 use super::mark::Mark;
 use super::shard::{Rules, Shard};
-use super::{ResetReport, Verdict};
 use crate::algorithm::{Algorithm, CarriedOver};
 use crate::clock::Time;
 use crate::config::Bounds;
+use crate::decision::RateLimitResult;
 
 /// States by hash, in stripes of one mutex each; a decision holds one of them and touches nothing else.
 #[derive(Debug)]
@@ -50,19 +51,40 @@ impl<A: Algorithm> Sharded<A> {
         &self.rules.algorithm
     }
 
+    /// The quota of the parameters in force.
+    pub(crate) fn limit(&self) -> u32 {
+        self.with_shard(0, |store, _| store.algorithm().limit())
+            .unwrap_or_else(|moved| moved.limit())
+    }
+
     /// Judges a call and charges it where it is allowed, as one step.
     #[inline]
-    pub(crate) fn decide(&self, hash: u64, now: Time, cost: u32) -> Verdict {
-        self.with_shard(self.rules.layout.stripe(hash), |store, shard| {
-            shard.decide(&store.rules, &store.mark, (hash, now, cost))
-        })
-        .unwrap_or_else(|moved| moved.decide(hash, now, cost))
+    pub(crate) fn decide(&self, hash: u64, now: Time, cost: u64) -> RateLimitResult {
+        let mut room = self.stripes[self.rules.layout.stripe(hash)].0.lock();
+        // Returned from under the lock, and not passed through `with_shard`: a decision is copied once.
+        let decision = match &mut *room {
+            Room::Here(shard) => shard.decide(&self.rules, &self.mark, (hash, now, cost)),
+            Room::Moved(next) => {
+                let next = Arc::clone(next);
+                drop(room);
+                return next.decide_after_move(hash, now, cost);
+            }
+        };
+        drop(room);
+        RateLimitResult::new(decision, self.algorithm().limit())
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn decide_after_move(&self, hash: u64, now: Time, cost: u64) -> RateLimitResult {
+        self.decide(hash, now, cost)
     }
 
     /// Judges a call without charging it.
-    pub(crate) fn look(&self, hash: u64, now: Time, cost: u32) -> Verdict {
+    pub(crate) fn look(&self, hash: u64, now: Time, cost: u64) -> RateLimitResult {
         self.with_shard(self.rules.layout.stripe(hash), |store, shard| {
-            shard.look(&store.rules, &store.mark, (hash, now, cost))
+            let decision = shard.look(&store.rules, &store.mark, (hash, now, cost));
+            RateLimitResult::new(decision, store.algorithm().limit())
         })
         .unwrap_or_else(|moved| moved.look(hash, now, cost))
     }
@@ -146,9 +168,9 @@ impl<A: Algorithm> Sharded<A> {
                 });
             }
         }
-        for entry in table {
-            let stripe = layout.stripe(entry.hash());
-            self.in_new(stripe, |shard| shard.admit(&self.rules, &self.mark, entry));
+        for (hash, state) in table.into_iter() {
+            let stripe = layout.stripe(hash);
+            self.in_new(stripe, |shard| shard.admit(&self.rules, &self.mark, (hash, state)));
         }
     }
 
@@ -212,7 +234,7 @@ mod tests {
             for max_keys in sizes {
                 for (index, hash) in keys.iter().enumerate() {
                     now += step_ns;
-                    let _verdict = store.decide(*hash, Time::from_nanos(now), 1);
+                    let _decision = store.decide(*hash, Time::from_nanos(now), 1);
                     if index % 17 == 0 {
                         store.reset(keys[index / 2], Time::from_nanos(now));
                     }
