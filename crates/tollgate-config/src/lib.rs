@@ -1,0 +1,152 @@
+//! Config files: YAML, JSON or TOML, the same shape in all three, read into a [`tollgate::Config`].
+//!
+//! Should you use this? If the limits are to be changed without a new build. If they are known when
+//! the program is written, [`Config::builder`](tollgate::Config::builder) says them in Rust.
+//!
+//! ```
+//! use tollgate::{LimiterFactory, RateLimiter};
+//! use tollgate_config::Format;
+//!
+//! let text = "
+//! default:
+//!   algorithm: TokenBucket
+//!   algoConfig: { capacity: 10, refillRatePerSecond: 1 }
+//! endpoints:
+//!   - endpoint: /search
+//!     algorithm: SlidingWindowLog
+//!     algoConfig: { maxRequests: 100, window: 1m }
+//! ";
+//! let config = tollgate_config::parse(text, Format::Yaml, "limits.yaml", &LimiterFactory::new())?;
+//! let limiter = RateLimiter::new(config);
+//! assert_eq!(limiter.allow("alice", "/search").remaining(), 99);
+//! # Ok::<(), tollgate_config::ConfigErrors>(())
+//! ```
+//!
+//! A program usually has the file's path, and says [`load`]. A file is checked once and whole:
+//! every fault is reported in one run, each where it stands, as `file:line:column: what is wrong,
+//! what was expected`.
+//!
+//! ```
+//! use tollgate::LimiterFactory;
+//! use tollgate_config::Format;
+//!
+//! let text = "
+//! default:
+//!   algorithm: TokenBuckt
+//!   algoConfig: { capacity: 10, refillRatePerSecond: 1 }
+//!   maxKey: 0
+//! ";
+//! let factory = LimiterFactory::new();
+//! let errors = tollgate_config::parse(text, Format::Yaml, "limits.yaml", &factory).unwrap_err();
+//! assert_eq!(
+//!     errors.to_string(),
+//!     "limits.yaml:3:14: default: unknown algorithm `TokenBuckt`; did you mean `TokenBucket`? \
+//!      known are FixedWindow, SlidingWindowCounter, SlidingWindowLog, TokenBucket\n\
+//!      limits.yaml:5:3: default: unknown field `maxKey`; did you mean `maxKeys`?"
+//! );
+//! ```
+//!
+//! # What a file may say
+//! | where | field | what it is |
+//! | --- | --- | --- |
+//! | top | `default` | required: the limiter of every endpoint not listed |
+//! | top | `endpoints` | a list of entries, one for each endpoint with a limiter of its own |
+//! | entry | `endpoint` | required, but refused in `default`: its name, matched exactly |
+//! | entry | `algorithm` | required: the name of an algorithm, built in or [registered] |
+//! | entry | `algoConfig` | required: the algorithm's parameters |
+//! | both | `maxKeys` | the most keys held at once, 1 to 1,000,000,000; unless said 1,000,000 |
+//! | both | `onFull` | what happens beyond: `overflow`, `deny` or `admit`; unless said `overflow` |
+//!
+//! An entry's own `maxKeys` and `onFull` win over those at the top.
+//!
+//! YAML is read as YAML 1.2 (`yes` and `on` are texts), without tags and merge keys; JSON strictly;
+//! TOML as 1.1. A rate is the decimal as it was written, in all three.
+//!
+//! [registered]: tollgate::LimiterFactory::register
+//!
+//! # Limits
+//! | what | most | beyond it |
+//! | --- | --- | --- |
+//! | size of a file | [16 MiB](tree::FILE_BYTES_MAX) | refused |
+//! | lists and maps around a value | [64](tree::DEPTH_MAX) | refused |
+//! | memory that YAML aliases repeat | [64 MiB](tree::REPEATED_BYTES_MAX) | refused |
+//!
+//! # Map
+//! [`tree`] turns a file into a tree of values that know their places, and is of use for other
+//! files as well; the rest judges such a tree. [`schema`] is a JSON Schema for editors.
+
+mod document;
+mod entry;
+mod error;
+mod fields;
+mod file;
+mod findings;
+mod format;
+mod names;
+mod schema;
+pub mod tree;
+
+use std::path::Path;
+
+use tollgate::{Config, LimiterFactory};
+
+pub use error::{ConfigError, ConfigErrors};
+pub use format::Format;
+pub use schema::schema;
+
+use crate::findings::Findings;
+use crate::tree::Node;
+
+/// Reads a config file, YAML, JSON or TOML by its extension.
+///
+/// ```no_run
+/// let limiter = tollgate::RateLimiter::new(tollgate_config::load("limits.yaml")?);
+/// # Ok::<(), tollgate_config::ConfigErrors>(())
+/// ```
+///
+/// # Errors
+/// Every fault of the file; or the one that it cannot be read, is too large, or has another
+/// extension.
+pub fn load(path: impl AsRef<Path>) -> Result<Config, ConfigErrors> {
+    load_with(path, &LimiterFactory::new())
+}
+
+/// As [`load`], for files that may name the algorithms registered with `factory`.
+///
+/// # Errors
+/// As [`load`].
+pub fn load_with(path: impl AsRef<Path>, factory: &LimiterFactory) -> Result<Config, ConfigErrors> {
+    let file = file::read(path.as_ref())?;
+    parse(&file.text, file.format, &file.name, factory)
+}
+
+/// Reads a config from text. `file_name` is what errors call it.
+///
+/// # Errors
+/// Every fault of the text.
+pub fn parse(
+    text: &str,
+    format: Format,
+    file_name: &str,
+    factory: &LimiterFactory,
+) -> Result<Config, ConfigErrors> {
+    let mut findings = Findings::new(file_name);
+    let root = tree::read(text, format, &mut findings);
+    let config = root.and_then(|root| document::read(&root, factory, &mut findings));
+    findings.finish(config)
+}
+
+/// Reads a config from a part of a tree, such as the `config` inside a scenario. `file_name` is
+/// what errors call the file it stands in.
+///
+/// # Errors
+/// Every fault of the config.
+pub fn from_tree(
+    root: &Node,
+    file_name: &str,
+    factory: &LimiterFactory,
+) -> Result<Config, ConfigErrors> {
+    let mut findings = Findings::new(file_name);
+    let config = document::read(root, factory, &mut findings);
+    findings.finish(config)
+}

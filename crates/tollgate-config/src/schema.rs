@@ -1,0 +1,218 @@
+//! A JSON Schema of config files, by which editors complete, explain and check them while they are
+//! written.
+
+use std::ops::RangeInclusive;
+
+use serde_json::{Value, json};
+use tollgate::{LimiterConfig, LimiterFactory, OnFull, SlidingWindowLog, TokenBucket};
+
+use crate::names::{
+    ALGO_CONFIG, ALGORITHM, DEFAULT, ENDPOINT, ENDPOINTS, MAX_KEYS, ON_FULL, ON_FULL_WORDS,
+};
+
+/// The fastest refill there is, in tokens a second.
+const RATE_MAX: u64 = 1_000_000_000;
+
+/// The longest window there is, in milliseconds: 366 days.
+const WINDOW_MS_MAX: u64 = 366 * 86_400_000;
+
+const DECIMAL: &str = r"\+?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?";
+const UNIT: &str = r"[A-Za-zµ]+";
+const DURATION: &str = r"([0-9]+(\.[0-9]+)?\s*[A-Za-zµ]+\s*)+";
+
+/// The JSON Schema (draft 2020-12) of config files that use the built-in algorithms, as JSON text.
+///
+/// It cannot say everything: that an endpoint is given twice, or that a capacity takes more than
+/// 100 years to refill, only [`load`](crate::load) tells, and that is what decides.
+pub fn schema() -> String {
+    format!("{:#}\n", config())
+}
+
+fn config() -> Value {
+    json!({
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "Tollgate limits",
+        "description": "One limiter for each endpoint listed, and a default for every other.",
+        "type": "object",
+        "required": [DEFAULT],
+        "additionalProperties": false,
+        "properties": {
+            DEFAULT: {
+                "description": "The limiter of every endpoint that is not listed. They share \
+                    it: a client has one quota over all of them.",
+                "$ref": "#/$defs/limiter",
+            },
+            ENDPOINTS: {
+                "description": "Endpoints with a limiter of their own.",
+                "type": "array",
+                "items": { "$ref": "#/$defs/entry" },
+            },
+            MAX_KEYS: { "$ref": "#/$defs/maxKeys" },
+            ON_FULL: { "$ref": "#/$defs/onFull" },
+        },
+        "$defs": {
+            "limiter": limiter(),
+            "entry": entry(),
+            "maxKeys": max_keys(),
+            "onFull": on_full(),
+            "TokenBucket": token_bucket(),
+            "SlidingWindowLog": window_quota(SlidingWindowLog::MAX_REQUESTS),
+            "FixedWindow": window_quota(u32::MAX),
+            "SlidingWindowCounter": window_quota(u32::MAX),
+        },
+    })
+}
+
+/// What `default` may say: its algorithm decides what its parameters may be.
+fn limiter() -> Value {
+    let names: Vec<_> = LimiterFactory::new().names().map(str::to_owned).collect();
+    let parameters_of = |name| {
+        json!({
+            "if": { "properties": { ALGORITHM: { "const": name } }, "required": [ALGORITHM] },
+            "then": { "properties": { ALGO_CONFIG: { "$ref": format!("#/$defs/{name}") } } },
+        })
+    };
+    json!({
+        "type": "object",
+        "required": [ALGORITHM, ALGO_CONFIG],
+        "additionalProperties": false,
+        "properties": {
+            ALGORITHM: { "description": "How requests are counted.", "enum": names },
+            ALGO_CONFIG: { "description": "The algorithm's parameters.", "type": "object" },
+            MAX_KEYS: { "$ref": "#/$defs/maxKeys" },
+            ON_FULL: { "$ref": "#/$defs/onFull" },
+        },
+        "allOf": names.iter().map(parameters_of).collect::<Vec<_>>(),
+    })
+}
+
+/// What an entry of `endpoints` may say: as the default, and which endpoint it is of.
+fn entry() -> Value {
+    let mut entry = limiter();
+    entry["required"] = json!([ENDPOINT, ALGORITHM, ALGO_CONFIG]);
+    entry["properties"][ENDPOINT] = json!({
+        "description": "The endpoint's name, matched exactly. `/path` answers for every method; \
+            `POST /path` for one, and wins.",
+        "type": "string",
+        "examples": ["/search", "POST /login"],
+    });
+    entry
+}
+
+fn max_keys() -> Value {
+    let description = "The most clients a limiter remembers at once. One at the top holds for \
+        every entry without its own.";
+    json!({
+        "description": description,
+        "type": "integer",
+        "minimum": LimiterConfig::MAX_KEYS.start(),
+        "maximum": LimiterConfig::MAX_KEYS.end(),
+        "default": LimiterConfig::DEFAULT_MAX_KEYS,
+    })
+}
+
+fn on_full() -> Value {
+    let description = "What happens to a new client when so many are remembered. overflow: the \
+        least indebted client makes room, and nobody gets quota twice; deny: the new one is \
+        denied; admit: the least indebted makes room and is forgotten.";
+    let default = ON_FULL_WORDS.into_iter().find(|(_, meaning)| *meaning == OnFull::default());
+    json!({
+        "description": description,
+        "enum": ON_FULL_WORDS.map(|(word, _)| word),
+        "default": default.map(|(word, _)| word),
+    })
+}
+
+fn token_bucket() -> Value {
+    json!({
+        "description": "Bursts up to a capacity, and a steady rate in the long run.",
+        "type": "object",
+        "additionalProperties": false,
+        "required": ["capacity"],
+        "oneOf": one_of("refillRatePerSecond", "refill"),
+        "properties": {
+            "capacity": whole("The most tokens: the largest burst.", TokenBucket::CAPACITY),
+            "refillRatePerSecond": {
+                "description": "Tokens a second, a number or a text: 10, 0.5, \"0.001\".",
+                "type": ["number", "string"],
+                "exclusiveMinimum": 0,
+                "maximum": RATE_MAX,
+                "pattern": format!("^{DECIMAL}$"),
+            },
+            "refill": {
+                "description": "Tokens per unit of time: 10/s, 100/min, 1000/h, 1/day, 5/10s.",
+                "type": "string",
+                "pattern": format!(r"^\s*{DECIMAL}\s*/\s*({DURATION}|{UNIT})\s*$"),
+            },
+        },
+    })
+}
+
+fn window_quota(requests_max: u32) -> Value {
+    json!({
+        "description": "So many requests in a window of time.",
+        "type": "object",
+        "additionalProperties": false,
+        "required": ["maxRequests"],
+        "oneOf": one_of("windowMs", "window"),
+        "properties": {
+            "maxRequests": whole("The most requests in a window.", 1..=u64::from(requests_max)),
+            "windowMs": whole("The window in milliseconds.", 1..=WINDOW_MS_MAX),
+            "window": {
+                "description": "The window with its unit: 500ms, 30s, 1m, 12h, 7d.",
+                "type": "string",
+                "pattern": format!("^{DURATION}$"),
+            },
+        },
+    })
+}
+
+fn whole(description: &str, range: RangeInclusive<u64>) -> Value {
+    let (minimum, maximum) = range.into_inner();
+    json!({
+        "description": description, "type": "integer", "minimum": minimum, "maximum": maximum,
+    })
+}
+
+/// The plain field or the friendly one, never both.
+fn one_of(plain: &str, friendly: &str) -> Value {
+    json!([{ "required": [plain] }, { "required": [friendly] }])
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use tollgate::{FixedWindow, Rate};
+
+    use super::*;
+    use crate::names::{CONFIG_FIELDS, ENTRY_FIELDS, LIMITER_FIELDS};
+
+    #[test]
+    fn the_figures_without_a_constant_in_the_library_are_its_own() {
+        assert!(Rate::per_second(&RATE_MAX.to_string()).is_ok());
+        assert!(Rate::per_second(&(RATE_MAX + 1).to_string()).is_err());
+        assert!(FixedWindow::new(u32::MAX, Duration::from_millis(WINDOW_MS_MAX)).is_ok());
+        assert!(FixedWindow::new(u32::MAX, Duration::from_millis(WINDOW_MS_MAX + 1)).is_err());
+    }
+
+    #[test]
+    fn the_schema_knows_the_fields_and_algorithms_that_the_reader_knows() {
+        let sorted = |names: &[&str]| {
+            let mut names: Vec<_> = names.iter().map(|name| (*name).to_owned()).collect();
+            names.sort_unstable();
+            names
+        };
+        let properties = |schema: &Value| {
+            let properties = schema["properties"].as_object().unwrap();
+            properties.keys().cloned().collect::<Vec<_>>()
+        };
+        let config = config();
+        assert_eq!(properties(&config), sorted(&CONFIG_FIELDS));
+        assert_eq!(properties(&config["$defs"]["limiter"]), sorted(&LIMITER_FIELDS));
+        assert_eq!(properties(&config["$defs"]["entry"]), sorted(&ENTRY_FIELDS));
+        for name in LimiterFactory::new().names() {
+            assert!(config["$defs"][name].is_object(), "{name}");
+        }
+    }
+}

@@ -1,0 +1,12 @@
+//! What config files may say, what is said of those that are wrong, and that nothing in a file can
+//! do harm.
+
+mod faults;
+mod five_faults;
+mod json_and_yaml;
+mod own_algorithm;
+mod reading;
+mod robustness;
+mod schema;
+mod support;
+mod syntax;

@@ -1,0 +1,158 @@
+//! The JSON Schema: current, valid, and of one mind with the reader.
+
+use std::{env, fs};
+
+use jsonschema::Validator;
+use serde_json::{Value, json};
+use tollgate::LimiterFactory;
+use tollgate_config::{Format, schema, tree};
+
+use crate::support::to_json;
+
+const CHECKED_IN: &str = "../../docs/config.schema.json";
+
+fn validator() -> Validator {
+    let schema: Value = serde_json::from_str(&schema()).expect("the schema is JSON");
+    jsonschema::draft202012::new(&schema).expect("the schema is one of draft 2020-12")
+}
+
+#[test]
+fn the_schema_checked_in_is_current() {
+    if env::var_os("UPDATE_SCHEMA").is_some() {
+        fs::write(CHECKED_IN, schema()).unwrap();
+    }
+    // Compared as values: the order of an object's fields is left to how serde_json is built.
+    let checked_in = fs::read_to_string(CHECKED_IN).unwrap_or_default();
+    let checked_in: Value = serde_json::from_str(&checked_in).unwrap_or_default();
+    let current: Value = serde_json::from_str(&schema()).unwrap();
+    assert!(
+        checked_in == current,
+        "docs/config.schema.json is not what the code says; renew it with \
+         `UPDATE_SCHEMA=1 cargo test -p tollgate-config --test config schema`"
+    );
+}
+
+#[test]
+fn the_example_satisfies_the_schema_in_each_format() {
+    let validator = validator();
+    for path in ["../../examples/limits.yaml", "tests/files/limits.json", "tests/files/limits.toml"]
+    {
+        let config = to_json(&tree::load(path).unwrap());
+        let errors: Vec<_> =
+            validator.iter_errors(&config).map(|error| error.to_string()).collect();
+        assert!(errors.is_empty(), "{path}: {errors:?}");
+    }
+}
+
+#[test]
+fn each_faulty_entry_of_a_file_fails_the_schema_on_its_own() {
+    let validator = validator();
+    for extension in ["yaml", "json", "toml"] {
+        let path = format!("tests/files/five_faults.{extension}");
+        let config = to_json(&tree::load(&path).unwrap());
+        let mut places: Vec<_> =
+            validator.iter_errors(&config).map(|error| error.instance_path().to_string()).collect();
+        places.dedup();
+        for place in ["/default", "/endpoints/0", "/endpoints/1", "/endpoints/2"] {
+            assert!(places.iter().any(|found| found.starts_with(place)), "{path}: {places:?}");
+        }
+    }
+}
+
+/// One limiter as the default of a config, by its algorithm and parameters.
+fn config_of(algorithm: &str, parameters: &Value) -> Value {
+    json!({ "default": { "algorithm": algorithm, "algoConfig": parameters } })
+}
+
+fn limiters() -> Vec<Value> {
+    let buckets = [
+        json!({ "capacity": 1, "refill": "100/min" }),
+        json!({ "capacity": 1, "refill": " 1 / 1h 30m " }),
+        json!({ "capacity": 1, "refill": "1/1.5s" }),
+        json!({ "capacity": 1, "refill": "1e3/day" }),
+        json!({ "capacity": 1, "refill": ".5/s" }),
+        json!({ "capacity": 1, "refill": "100" }),
+        json!({ "capacity": 1, "refill": "ten/min" }),
+        json!({ "capacity": 1, "refill": 100 }),
+        json!({ "capacity": 1, "refill": "1/s", "refillRatePerSecond": 1 }),
+        json!({ "capacity": 1, "refillRatePerSecond": 0.5 }),
+        json!({ "capacity": 1, "refillRatePerSecond": "1e-3" }),
+        json!({ "capacity": 1, "refillRatePerSecond": "+5." }),
+        json!({ "capacity": 1, "refillRatePerSecond": 1_000_000_000 }),
+        json!({ "capacity": 1, "refillRatePerSecond": 1_000_000_001 }),
+        json!({ "capacity": 1, "refillRatePerSecond": 0 }),
+        json!({ "capacity": 1, "refillRatePerSecond": -1 }),
+        json!({ "capacity": 1, "refillRatePerSecond": "fast" }),
+        json!({ "capacity": 1, "refillRatePerSecond": null }),
+        json!({ "capacity": 4_294_967_295_u64, "refillRatePerSecond": 9 }),
+        json!({ "capacity": 4_294_967_296_u64, "refillRatePerSecond": 9 }),
+        json!({ "capacity": 1.5, "refill": "1/s" }),
+        json!({ "capacity": "1", "refill": "1/s" }),
+        json!({ "capacity": 0, "refill": "1/s" }),
+        json!({ "capacity": 1, "refill": "1/s", "burst": 1 }),
+        json!({ "capacity": 1 }),
+        json!({ "refill": "1/s" }),
+        json!([]),
+    ];
+    let windows = [
+        json!({ "maxRequests": 1_000_000, "windowMs": 1 }),
+        json!({ "maxRequests": 1_000_001, "windowMs": 1 }),
+        json!({ "maxRequests": 4_294_967_295_u64, "windowMs": 1 }),
+        json!({ "maxRequests": 4_294_967_296_u64, "windowMs": 1 }),
+        json!({ "maxRequests": 0, "windowMs": 1 }),
+        json!({ "maxRequests": 1, "windowMs": 31_622_400_000_u64 }),
+        json!({ "maxRequests": 1, "windowMs": 31_622_400_001_u64 }),
+        json!({ "maxRequests": 1, "windowMs": 0 }),
+        json!({ "maxRequests": 1, "windowMs": "1m" }),
+        json!({ "maxRequests": 1, "window": "1m" }),
+        json!({ "maxRequests": 1, "window": "1m30s" }),
+        json!({ "maxRequests": 1, "window": "1.5 hours" }),
+        json!({ "maxRequests": 1, "window": "60" }),
+        json!({ "maxRequests": 1, "window": 60 }),
+        json!({ "maxRequests": 1, "window": "" }),
+        json!({ "maxRequests": 1, "window": "1m", "windowMs": 1 }),
+        json!({ "maxRequests": 1 }),
+        json!({ "windowMs": 1 }),
+    ];
+    let of_window = ["SlidingWindowLog", "FixedWindow", "SlidingWindowCounter"].into_iter();
+    let windows = of_window.flat_map(|name| windows.clone().map(|it| config_of(name, &it)));
+    buckets.iter().map(|it| config_of("TokenBucket", it)).chain(windows).collect()
+}
+
+fn documents() -> Vec<Value> {
+    let bucket = json!({ "capacity": 1, "refill": "1/s" });
+    let limiter = json!({ "algorithm": "TokenBucket", "algoConfig": bucket });
+    let entry = json!({ "endpoint": "/a", "algorithm": "TokenBucket", "algoConfig": bucket });
+    vec![
+        json!({}),
+        json!([]),
+        json!(null),
+        json!({ "default": limiter }),
+        json!({ "default": limiter, "endpoints": [] }),
+        json!({ "default": limiter, "endpoints": null }),
+        json!({ "default": limiter, "endpoints": { "/a": limiter } }),
+        json!({ "default": limiter, "endpoints": [entry] }),
+        json!({ "default": limiter, "endpoints": [limiter] }),
+        json!({ "default": limiter, "endpoints": ["/a"] }),
+        json!({ "default": entry }),
+        json!({ "default": limiter, "maxKeys": 1, "onFull": "admit" }),
+        json!({ "default": limiter, "maxKeys": 0 }),
+        json!({ "default": limiter, "maxKeys": 1_000_000_001 }),
+        json!({ "default": limiter, "onFull": "reject" }),
+        json!({ "default": limiter, "limits": [] }),
+        json!({ "default": { "algorithm": "TokenBucket" } }),
+        json!({ "default": { "algoConfig": bucket } }),
+        config_of("TokenBuckt", &bucket),
+    ]
+}
+
+#[test]
+fn the_schema_and_the_reader_agree() {
+    let validator = validator();
+    let factory = LimiterFactory::new();
+    for document in limiters().into_iter().chain(documents()) {
+        let text = document.to_string();
+        let read = tollgate_config::parse(&text, Format::Json, "f", &factory);
+        assert_eq!(validator.is_valid(&document), read.is_ok(), "{text}: {read:?}");
+    }
+}
