@@ -1,0 +1,119 @@
+//! `tollgate check`: every fault of a config file, or what each endpoint gets.
+
+use std::io::Write;
+use std::process::ExitCode;
+
+use tollgate::{Config, LimiterSummary, OnFull};
+
+use crate::args::CheckArgs;
+use crate::table::{Column, endpoint_name, table, thousands};
+use crate::terms::Terms;
+
+/// Bytes of a key that are its hash; the others are its state.
+const HASH_BYTES: u64 = 8;
+
+/// Checks each file: what endpoints get goes to standard output, faults to standard error.
+pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<ExitCode> {
+    let mut exit = ExitCode::SUCCESS;
+    let mut stdout = anstream::stdout().lock();
+    for file in &args.files {
+        match tollgate_config::load(file) {
+            Ok(config) => writeln!(stdout, "{}: no faults\n{}", file.display(), grants(&config))?,
+            Err(faults) => {
+                writeln!(anstream::stderr(), "{faults}")?;
+                exit = ExitCode::FAILURE;
+            }
+        }
+    }
+    Ok(exit)
+}
+
+/// What each endpoint gets, as a table.
+fn grants(config: &Config) -> String {
+    let mut table = table([
+        ("endpoint", Column::Text),
+        ("algorithm", Column::Text),
+        ("burst", Column::Figure),
+        ("rate", Column::Text),
+        ("worst case", Column::Text),
+        ("bytes a key", Column::Figure),
+        ("keys at most", Column::Figure),
+        ("memory at most", Column::Figure),
+    ]);
+    for limiter in config.limiters() {
+        let terms = Terms::of(limiter.algorithm);
+        table.add_row([
+            endpoint_name(limiter.endpoint),
+            limiter.algorithm.name().to_owned(),
+            thousands(u64::from(limiter.algorithm.limit())),
+            terms.rate,
+            terms.worst_case,
+            bytes_a_key(&limiter, terms.heap_bytes_max),
+            thousands(limiter.max_keys),
+            megabytes(memory_max(&limiter, terms.heap_bytes_max)),
+        ]);
+    }
+    table.trim_fmt()
+}
+
+fn bytes_a_key(limiter: &LimiterSummary<'_>, heap_bytes_max: u64) -> String {
+    let in_table = thousands(entry_bytes(limiter));
+    match heap_bytes_max {
+        0 => in_table,
+        heap => format!("{in_table} + up to {}", thousands(heap)),
+    }
+}
+
+fn entry_bytes(limiter: &LimiterSummary<'_>) -> u64 {
+    u64::try_from(limiter.algorithm.bytes_per_key()).unwrap_or(u64::MAX)
+}
+
+/// The bytes of a limiter that holds as many keys as it may, each with as much state as it may have.
+fn memory_max(limiter: &LimiterSummary<'_>, heap_bytes_max: u64) -> u64 {
+    let entry = entry_bytes(limiter);
+    // A byte beside each entry is its tag, and a table that has just grown is 7/16 full.
+    let table_bytes = limiter.max_keys.saturating_mul(entry.saturating_add(1));
+    let table_bytes = table_bytes.saturating_mul(16) / 7;
+    let keys_heap_bytes = limiter.max_keys.saturating_mul(heap_bytes_max);
+    let has_cells = limiter.on_full == OnFull::Overflow;
+    let cells = if has_cells { limiter.max_keys.div_ceil(4).next_power_of_two() } else { 0 };
+    let cell_bytes = entry.saturating_sub(HASH_BYTES).saturating_add(heap_bytes_max);
+    table_bytes.saturating_add(keys_heap_bytes).saturating_add(cells.saturating_mul(cell_bytes))
+}
+
+/// Bytes in millions, rounded up.
+fn megabytes(bytes: u64) -> String {
+    format!("{} MB", thousands(bytes.div_ceil(1_000_000)))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use tollgate::{LimiterConfig, SlidingWindowLog, TokenBucket};
+
+    use super::*;
+
+    fn memory(limiter: LimiterConfig, heap_bytes_max: u64) -> String {
+        let config = Config::builder().default(limiter).build().unwrap();
+        megabytes(memory_max(&config.limiters().next().unwrap(), heap_bytes_max))
+    }
+
+    #[test]
+    fn memory_counts_the_table_at_its_least_load_and_the_overflow_cells() {
+        let bucket = || LimiterConfig::new(TokenBucket::per_second(1));
+        // 21 bytes an entry at 7/16, and 2^18 cells of 12 bytes.
+        assert_eq!(memory(bucket(), 0), "52 MB");
+        assert_eq!(memory(bucket().on_full(OnFull::Admit), 0), "48 MB");
+        assert_eq!(memory(bucket().max_keys(1), 0), "1 MB");
+    }
+
+    #[test]
+    fn memory_counts_the_stamps_of_a_log_for_keys_and_for_cells() {
+        let log = SlidingWindowLog::new(100, Duration::from_secs(60));
+        assert!(log.is_ok());
+        let limiter = LimiterConfig::new(log).on_full(OnFull::Deny);
+        let without = memory(limiter.clone(), 0);
+        assert_eq!((without.as_str(), memory(limiter, 800).as_str()), ("112 MB", "912 MB"));
+    }
+}

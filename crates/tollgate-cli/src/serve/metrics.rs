@@ -1,0 +1,158 @@
+//! Figures for Prometheus. Those of the limiters are pulled when somebody asks; only answers are timed as they go.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use prometheus_client::collector::Collector;
+use prometheus_client::encoding::{
+    DescriptorEncoder, EncodeLabelSet, EncodeMetric, prometheus_text,
+};
+use prometheus_client::metrics::TypedMetric;
+use prometheus_client::metrics::counter::ConstCounter;
+use prometheus_client::metrics::gauge::ConstGauge;
+use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
+use prometheus_client::metrics::info::Info;
+use prometheus_client::registry::Registry;
+use tollgate::{Counts, RateLimiter};
+
+use super::reload::ConfigFile;
+
+/// The media type of what [`Metrics::render`] writes.
+pub(super) const MEDIA_TYPE: &str = prometheus_text::CONTENT_TYPE;
+
+/// All there is to read on `/metrics`.
+#[derive(Debug)]
+pub(super) struct Metrics {
+    registry: Registry,
+    answer_seconds: Histogram,
+}
+
+impl Metrics {
+    pub(super) fn new(limiter: Arc<RateLimiter>, config: Arc<ConfigFile>) -> Self {
+        let mut registry = Registry::with_prefix("tollgate");
+        let version = Info::new(vec![("version", env!("CARGO_PKG_VERSION"))]);
+        registry.register("build", "The version that runs", version);
+        registry.register_collector(Box::new(Pulled { limiter, config }));
+        // From a quarter of a microsecond to a quarter of a second, four times apart.
+        let answer_seconds = Histogram::new(exponential_buckets(2.5e-7, 4.0, 11));
+        let help =
+            "Time to read a body, decide what it asks and write the answer, without the network";
+        registry.register("answer_duration_seconds", help, answer_seconds.clone());
+        Self { registry, answer_seconds }
+    }
+
+    /// Counts an answer that took this long.
+    pub(super) fn record_answer(&self, duration: Duration) {
+        self.answer_seconds.observe(duration.as_secs_f64());
+    }
+
+    /// Every figure as it stands, in Prometheus's text format.
+    pub(super) fn render(&self) -> Result<String, fmt::Error> {
+        let mut text = String::new();
+        prometheus_text::encode(&mut text, &self.registry)?;
+        Ok(text)
+    }
+}
+
+/// What is looked up when somebody asks.
+#[derive(Debug)]
+struct Pulled {
+    limiter: Arc<RateLimiter>,
+    config: Arc<ConfigFile>,
+}
+
+impl Collector for Pulled {
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
+        let limiters = labelled(self.limiter.counts());
+        encode_decisions(&mut encoder, &limiters)?;
+        encode_keys(&mut encoder, &limiters)?;
+        self.encode_loads(&mut encoder)
+    }
+}
+
+impl Pulled {
+    fn encode_loads(&self, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
+        let loads = self.config.loads();
+        let outcomes = [("success", loads.version.saturating_sub(1)), ("failure", loads.failures)];
+        let series = |(outcome, times)| ([("outcome", outcome)], ConstCounter::new(times));
+        let help = "Times the config file was read again";
+        encode(encoder, "config_reloads", help, outcomes.into_iter().map(series))?;
+
+        let loaded_at = loads.loaded_at.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        let series = (NO_LABELS, ConstGauge::new(loaded_at.as_secs_f64()));
+        let help = "When the limits in use were loaded, in seconds since 1970";
+        encode(encoder, "config_loaded_timestamp_seconds", help, [series])
+    }
+}
+
+/// A limiter's endpoint and its counts.
+type Labelled = (Arc<str>, Counts);
+
+/// A label's name and value.
+type Label<'a> = (&'static str, &'a str);
+
+const NO_LABELS: [Label<'_>; 0] = [];
+
+/// Names the default limiter, which has no endpoint, apart from all that have one.
+fn labelled(limiters: Vec<(Option<Arc<str>>, Counts)>) -> Vec<Labelled> {
+    let is_taken = |name: &str| limiters.iter().any(|(named, _)| named.as_deref() == Some(name));
+    let mut default = "default".to_owned();
+    while is_taken(&default) {
+        default = format!("({default})");
+    }
+    let default: Arc<str> = default.into();
+    let name = |(endpoint, counts): (Option<_>, _)| {
+        (endpoint.unwrap_or_else(|| Arc::clone(&default)), counts)
+    };
+    limiters.into_iter().map(name).collect()
+}
+
+fn encode_decisions(encoder: &mut DescriptorEncoder<'_>, limiters: &[Labelled]) -> fmt::Result {
+    let series = limiters.iter().flat_map(|(endpoint, counts)| {
+        [("allowed", counts.allowed), ("denied", counts.denied)].map(|(outcome, calls)| {
+            ([("endpoint", &**endpoint), ("outcome", outcome)], ConstCounter::new(calls))
+        })
+    });
+    encode(encoder, "decisions", "Calls decided; a cost above the limit is a denial", series)
+}
+
+fn encode_keys(encoder: &mut DescriptorEncoder<'_>, limiters: &[Labelled]) -> fmt::Result {
+    let keys = each(limiters, |counts| ConstGauge::new(counts.keys));
+    encode(encoder, "keys", "Keys held now", keys)?;
+
+    let evictions = each(limiters, |counts| ConstCounter::new(counts.evictions));
+    let help = "Keys that had to leave while they had debt, because the table was full";
+    encode(encoder, "evictions", help, evictions)?;
+
+    let inherited_debts = each(limiters, |counts| ConstCounter::new(counts.inherited_debts));
+    let help = "Newcomers admitted with the debt of keys that had to leave";
+    encode(encoder, "inherited_debts", help, inherited_debts)?;
+
+    let ahead = |counts: &Counts| Duration::from_millis(counts.mark_ahead_ms).as_secs_f64();
+    let mark_ahead = each(limiters, |counts| ConstGauge::new(ahead(counts)));
+    let help =
+        "How far the latest time seen is ahead of the clock, which leapt back if it stays so";
+    encode(encoder, "mark_ahead_seconds", help, mark_ahead)
+}
+
+/// One series for each limiter.
+fn each<M>(
+    limiters: &[Labelled],
+    metric: impl Fn(&Counts) -> M,
+) -> impl Iterator<Item = ([Label<'_>; 1], M)> {
+    limiters.iter().map(move |(endpoint, counts)| ([("endpoint", &**endpoint)], metric(counts)))
+}
+
+fn encode<M: EncodeMetric + TypedMetric>(
+    encoder: &mut DescriptorEncoder<'_>,
+    name: &str,
+    help: &str,
+    series: impl IntoIterator<Item = (impl EncodeLabelSet, M)>,
+) -> fmt::Result {
+    let mut family = encoder.encode_descriptor(name, &format!("{help}."), None, M::TYPE)?;
+    for (labels, metric) in series {
+        metric.encode(family.encode_family(&labels)?)?;
+    }
+    Ok(())
+}

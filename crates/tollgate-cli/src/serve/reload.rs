@@ -1,0 +1,101 @@
+//! The config file while it is served: loaded once, and again whenever it is asked for.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use arc_swap::ArcSwap;
+use tollgate::{Change, Config, RateLimiter, ReloadReport};
+use tollgate_config::ConfigErrors;
+use tracing::{error, info};
+
+/// A config file, and how its loads went.
+#[derive(Debug)]
+pub(super) struct ConfigFile {
+    path: PathBuf,
+    loads: ArcSwap<Loads>,
+}
+
+/// How the loads of a config file went.
+#[derive(Clone, Debug)]
+pub(super) struct Loads {
+    /// Loads that became the limits in use, the first one among them.
+    pub(super) version: u64,
+    /// When the limits in use were loaded.
+    pub(super) loaded_at: SystemTime,
+    /// Loads that were refused.
+    pub(super) failures: u64,
+    /// Why the last load was refused, where it was.
+    pub(super) last_error: Option<String>,
+}
+
+impl ConfigFile {
+    /// Loads the file for the first time.
+    ///
+    /// # Errors
+    /// Every fault of the file.
+    pub(super) fn open(path: PathBuf) -> Result<(Self, Config), ConfigErrors> {
+        let config = tollgate_config::load(&path)?;
+        let loads = Loads { version: 1, loaded_at: wall_clock(), failures: 0, last_error: None };
+        Ok((Self { path, loads: ArcSwap::from_pointee(loads) }, config))
+    }
+
+    /// How the loads went so far.
+    pub(super) fn loads(&self) -> Arc<Loads> {
+        self.loads.load_full()
+    }
+
+    /// Loads the file again and changes the limits; where it has faults, the limits in use stay.
+    ///
+    /// One at a time: the caller waits for one before the next.
+    pub(super) fn reload(&self, limiter: &RateLimiter) {
+        let before = Loads::clone(&self.loads());
+        match tollgate_config::load(&self.path) {
+            Ok(config) => {
+                let report = limiter.reload(config);
+                let version = before.version.saturating_add(1);
+                let loaded_at = wall_clock();
+                self.note(Loads { version, loaded_at, last_error: None, ..before });
+                log_success(version, &report);
+            }
+            Err(errors) => {
+                let failures = before.failures.saturating_add(1);
+                self.note(Loads { failures, last_error: Some(errors.to_string()), ..before });
+                log_failure(&errors);
+            }
+        }
+    }
+
+    fn note(&self, loads: Loads) {
+        self.loads.store(Arc::new(loads));
+    }
+}
+
+fn log_success(version: u64, report: &ReloadReport) {
+    for (endpoint, change) in report.changes() {
+        let endpoint = endpoint.unwrap_or("default");
+        let (change, forgiven) = match change {
+            Change::Kept => ("kept", None),
+            Change::Changed { forgiven } => ("changed", Some(forgiven)),
+            Change::Replaced => ("replaced", None),
+            Change::New => ("new", None),
+            Change::Removed => ("removed", None),
+            _ => ("other", None),
+        };
+        info!(endpoint, change, forgiven, "reloaded");
+    }
+    info!(version, "the config was reloaded");
+}
+
+fn log_failure(errors: &ConfigErrors) {
+    for fault in errors {
+        error!("{fault}");
+    }
+    error!("the config was not reloaded; the limits in use stay");
+}
+
+#[expect(clippy::disallowed_methods, reason = "for people only; no decision depends on it")]
+fn wall_clock() -> SystemTime {
+    // A clock that was never set may stand before 1970, which cannot be written as a date.
+    SystemTime::now().max(SystemTime::UNIX_EPOCH)
+}

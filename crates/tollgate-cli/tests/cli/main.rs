@@ -1,0 +1,15 @@
+//! The real binary, as a shell or a client sees it.
+
+mod bad_config;
+mod check;
+mod command_line;
+mod decision_api;
+mod files;
+mod health;
+mod metrics;
+mod process;
+mod reload;
+mod replay;
+mod scenarios;
+mod server;
+mod stop;
