@@ -9,9 +9,6 @@ use crate::args::CheckArgs;
 use crate::table::{Column, endpoint_name, table, thousands};
 use crate::terms::Terms;
 
-/// Bytes of a key that are its hash; the others are its state.
-const HASH_BYTES: u64 = 8;
-
 /// Checks each file: what endpoints get goes to standard output, faults to standard error.
 pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<ExitCode> {
     let mut exit = ExitCode::SUCCESS;
@@ -68,17 +65,12 @@ fn entry_bytes(limiter: &LimiterSummary<'_>) -> u64 {
     u64::try_from(limiter.algorithm.bytes_per_key()).unwrap_or(u64::MAX)
 }
 
-/// The bytes of a limiter that holds as many keys as it may, each with as much state as it may have.
+/// The bytes of a limiter that holds as many keys as it may, each with as much state as it may have, in cells too.
 fn memory_max(limiter: &LimiterSummary<'_>, heap_bytes_max: u64) -> u64 {
-    let entry = entry_bytes(limiter);
-    // A byte beside each entry is its tag, and a table that has just grown is 7/16 full.
-    let table_bytes = limiter.max_keys.saturating_mul(entry.saturating_add(1));
-    let table_bytes = table_bytes.saturating_mul(16) / 7;
-    let keys_heap_bytes = limiter.max_keys.saturating_mul(heap_bytes_max);
     let has_cells = limiter.on_full == OnFull::Overflow;
     let cells = if has_cells { limiter.max_keys.div_ceil(4).next_power_of_two() } else { 0 };
-    let cell_bytes = entry.saturating_sub(HASH_BYTES).saturating_add(heap_bytes_max);
-    table_bytes.saturating_add(keys_heap_bytes).saturating_add(cells.saturating_mul(cell_bytes))
+    let states = limiter.max_keys.saturating_add(cells);
+    limiter.table_bytes_max().saturating_add(states.saturating_mul(heap_bytes_max))
 }
 
 /// Bytes in millions, rounded up.
@@ -100,11 +92,11 @@ mod tests {
     }
 
     #[test]
-    fn memory_counts_the_table_at_its_least_load_and_the_overflow_cells() {
+    fn memory_counts_the_table_and_the_overflow_cells() {
         let bucket = || LimiterConfig::new(TokenBucket::per_second(1));
-        // 21 bytes an entry at 7/16, and 2^18 cells of 12 bytes.
-        assert_eq!(memory(bucket(), 0), "52 MB");
-        assert_eq!(memory(bucket().on_full(OnFull::Admit), 0), "48 MB");
+        // 20 bytes a key at four fifths, and 2^18 cells of 12 bytes.
+        assert_eq!(memory(bucket(), 0), "29 MB");
+        assert_eq!(memory(bucket().on_full(OnFull::Admit), 0), "26 MB");
         assert_eq!(memory(bucket().max_keys(1), 0), "1 MB");
     }
 
@@ -114,6 +106,6 @@ mod tests {
         assert!(log.is_ok());
         let limiter = LimiterConfig::new(log).on_full(OnFull::Deny);
         let without = memory(limiter.clone(), 0);
-        assert_eq!((without.as_str(), memory(limiter, 800).as_str()), ("112 MB", "912 MB"));
+        assert_eq!((without.as_str(), memory(limiter, 800).as_str()), ("61 MB", "861 MB"));
     }
 }

@@ -1,5 +1,7 @@
 //! The command line of tollgate: parses the arguments, runs a command, and turns what comes into an exit status.
 
+#![forbid(unsafe_code)]
+
 mod args;
 mod bench;
 mod check;

@@ -1,8 +1,6 @@
 //! One limiter: what stands behind `default`, or in one entry of `endpoints`.
 
-use tollgate::{
-    AnyAlgorithm, Fault, LimiterConfig, LimiterFactory, OnFull, Parameters, unknown_field,
-};
+use tollgate::{AnyAlgorithm, Fault, LimiterConfig, LimiterFactory, OnFull, Parameters};
 
 use crate::fields::Fields;
 use crate::findings::Findings;
@@ -137,7 +135,5 @@ pub(crate) fn endpoint_of(node: &Node) -> Option<&str> {
 /// Where a fault of this parameter stands: at its value, or at its name where nobody knows it, which
 /// the library says in the same words of every field.
 fn place_of(fault: &Fault, entry: &Entry) -> Position {
-    let unknown = unknown_field(&entry.key, &[]).to_string();
-    let opening = unknown.split(';').next().unwrap_or(&unknown);
-    if fault.to_string().starts_with(opening) { entry.into() } else { (&entry.value).into() }
+    if fault.is_unknown_field() { entry.into() } else { (&entry.value).into() }
 }

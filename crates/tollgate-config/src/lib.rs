@@ -75,6 +75,8 @@
 //! [`tree`] turns a file into a tree of values that know their places, and is of use for other
 //! files as well; the rest judges such a tree. [`schema`] is a JSON Schema for editors.
 
+#![forbid(unsafe_code)]
+
 mod document;
 mod entry;
 mod error;

@@ -4,17 +4,12 @@
 use std::ops::RangeInclusive;
 
 use serde_json::{Value, json};
-use tollgate::{LimiterConfig, LimiterFactory, OnFull, SlidingWindowLog, TokenBucket};
+use tollgate::algorithm::WINDOW_MS;
+use tollgate::{LimiterConfig, LimiterFactory, OnFull, Rate, SlidingWindowLog, TokenBucket};
 
 use crate::names::{
     ALGO_CONFIG, ALGORITHM, DEFAULT, ENDPOINT, ENDPOINTS, MAX_KEYS, ON_FULL, ON_FULL_WORDS,
 };
-
-/// The fastest refill there is, in tokens a second.
-const RATE_MAX: u64 = 1_000_000_000;
-
-/// The longest window there is, in milliseconds: 366 days.
-const WINDOW_MS_MAX: u64 = 366 * 86_400_000;
 
 const DECIMAL: &str = r"\+?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?";
 const UNIT: &str = r"[A-Za-zµ]+";
@@ -136,7 +131,7 @@ fn token_bucket() -> Value {
                 "description": "Tokens a second, a number or a text: 10, 0.5, \"0.001\".",
                 "type": ["number", "string"],
                 "exclusiveMinimum": 0,
-                "maximum": RATE_MAX,
+                "maximum": Rate::MAX_PER_SECOND,
                 "pattern": format!("^{DECIMAL}$"),
             },
             "refill": {
@@ -157,7 +152,7 @@ fn window_quota(requests_max: u32) -> Value {
         "oneOf": one_of("windowMs", "window"),
         "properties": {
             "maxRequests": whole("The most requests in a window.", 1..=u64::from(requests_max)),
-            "windowMs": whole("The window in milliseconds.", 1..=WINDOW_MS_MAX),
+            "windowMs": whole("The window in milliseconds.", WINDOW_MS),
             "window": {
                 "description": "The window with its unit: 500ms, 30s, 1m, 12h, 7d.",
                 "type": "string",
@@ -190,10 +185,10 @@ mod tests {
 
     #[test]
     fn the_figures_without_a_constant_in_the_library_are_its_own() {
-        assert!(Rate::per_second(&RATE_MAX.to_string()).is_ok());
-        assert!(Rate::per_second(&(RATE_MAX + 1).to_string()).is_err());
-        assert!(FixedWindow::new(u32::MAX, Duration::from_millis(WINDOW_MS_MAX)).is_ok());
-        assert!(FixedWindow::new(u32::MAX, Duration::from_millis(WINDOW_MS_MAX + 1)).is_err());
+        assert!(Rate::per_second(&Rate::MAX_PER_SECOND.to_string()).is_ok());
+        assert!(Rate::per_second(&(Rate::MAX_PER_SECOND + 1).to_string()).is_err());
+        assert!(FixedWindow::new(u32::MAX, Duration::from_millis(*WINDOW_MS.end())).is_ok());
+        assert!(FixedWindow::new(u32::MAX, Duration::from_millis(WINDOW_MS.end() + 1)).is_err());
     }
 
     #[test]

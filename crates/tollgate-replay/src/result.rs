@@ -85,7 +85,8 @@ impl From<&Decided> for ResultJson {
     }
 }
 
-/// Writes a decision line: the event, then the result of deciding it, as one line of JSON. The `atMs` of an event from an
+/// Writes a decision line: the event, then the result of deciding it, as one line of JSON. The `atMs` of an event
+/// from an
 /// access log counts from 1970.
 ///
 /// # Errors

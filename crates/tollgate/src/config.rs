@@ -163,6 +163,14 @@ pub struct LimiterSummary<'a> {
     pub on_full: OnFull,
 }
 
+impl LimiterSummary<'_> {
+    /// The most bytes the table of keys and its overflow cells can take, without what states have on the heap.
+    pub fn table_bytes_max(&self) -> u64 {
+        let bounds = Bounds { max_keys: self.max_keys, on_full: self.on_full };
+        self.algorithm.table_bytes_max(bounds)
+    }
+}
+
 /// A [`Config`] in the making. Nothing is checked until [`build`](Self::build), which then finds every fault.
 #[derive(Clone, Debug)]
 #[must_use]

@@ -11,6 +11,7 @@ use crate::algorithm::{
 use crate::config::Bounds;
 use crate::limiter::{Environment, Keyed, Limiter};
 use crate::parameters::{Fault, Faults, Parameters, nearest_name};
+use crate::store::Sharded;
 
 /// Makes algorithms and limiters from config entries: an algorithm's name and its parameters.
 ///
@@ -68,7 +69,8 @@ impl LimiterFactory {
     /// The algorithm of this name and these parameters.
     ///
     /// # Errors
-    /// When the name is unknown (the fault lists the known ones, and the nearest), or with every fault of the parameters.
+    /// When the name is unknown (the fault lists the known ones, and the nearest), or with every fault of the
+    /// parameters.
     pub fn algorithm(&self, name: &str, parameters: &Parameters) -> Result<AnyAlgorithm, Faults> {
         match self.constructors.get(name) {
             Some(constructor) => Ok(constructor(parameters)?.named(name)),
@@ -149,6 +151,10 @@ impl AnyAlgorithm {
         self.algorithm.bytes_per_key()
     }
 
+    pub(crate) fn table_bytes_max(&self, bounds: Bounds) -> u64 {
+        self.algorithm.table_bytes_max(bounds)
+    }
+
     fn named(self, name: &str) -> Self {
         Self { name: name.into(), ..self }
     }
@@ -185,6 +191,7 @@ impl fmt::Debug for AnyAlgorithm {
 trait MakeLimiter: Any + fmt::Debug + Send + Sync {
     fn limit(&self) -> u32;
     fn bytes_per_key(&self) -> usize;
+    fn table_bytes_max(&self, bounds: Bounds) -> u64;
     fn equals(&self, other: &dyn MakeLimiter) -> bool;
     fn make(&self, bounds: Bounds, environment: &Environment) -> Arc<dyn Limiter>;
     fn make_after(&self, running: &dyn Limiter, bounds: Bounds) -> Option<(Arc<dyn Limiter>, u64)>;
@@ -205,6 +212,10 @@ impl<A: Algorithm> MakeLimiter for Maker<A> {
 
     fn bytes_per_key(&self) -> usize {
         Keyed::<A>::BYTES_PER_KEY
+    }
+
+    fn table_bytes_max(&self, bounds: Bounds) -> u64 {
+        Sharded::<A>::bytes_max(bounds)
     }
 
     fn equals(&self, other: &dyn MakeLimiter) -> bool {

@@ -174,8 +174,8 @@ pub trait Limiter: Any + Debug + Send + Sync {
 /// The limiter: an algorithm, a store and a clock, joined. The only place that knows all three.
 ///
 /// # Memory
-/// At most `maxKeys` keys are held, in memory taken as it is used: for each, [`Self::BYTES_PER_KEY`] and a byte at a
-/// table load of 44 to 88 %, and what its state has on the heap (a log's stamps). After a first eviction come the
+/// At most `maxKeys` keys are held, in memory taken as it is used: for each, [`Self::BYTES_PER_KEY`] in a table that is
+/// two fifths to four fifths full, and what its state has on the heap (a log's stamps). After a first eviction come the
 /// overflow cells, one state for each four keys. A known key takes no allocation but for the growth of its log.
 #[derive(Debug)]
 pub struct Keyed<A: Algorithm> {
@@ -223,7 +223,8 @@ impl<A: Algorithm> Keyed<A> {
         self.store.algorithm()
     }
 
-    /// The limiter that goes on under other parameters or bounds, with all this one holds. This one sends its callers on.
+    /// The limiter that goes on under other parameters or bounds, with all this one holds. This one sends its
+    /// callers on.
     pub(crate) fn moved_to(&self, algorithm: A, bounds: Bounds) -> (Self, u64) {
         let (store, forgiven) = self.store.moved_to(algorithm, bounds, self.environment.now());
         (Self::of_store(store, self.environment.clone()), forgiven)

@@ -84,22 +84,28 @@ impl Parameters {
 pub struct Fault {
     field: Option<String>,
     message: String,
+    is_unknown_field: bool,
 }
 
 impl Fault {
     /// A fault of the field named, which may be missing; the message names what it holds and what was expected.
     pub fn of_field(field: impl Into<String>, message: impl Into<String>) -> Self {
-        Self { field: Some(field.into()), message: message.into() }
+        Self { field: Some(field.into()), message: message.into(), is_unknown_field: false }
     }
 
     /// A fault of the entry as a whole.
     pub fn of_entry(message: impl Into<String>) -> Self {
-        Self { field: None, message: message.into() }
+        Self { field: None, message: message.into(), is_unknown_field: false }
     }
 
     /// The same fault of an entry among others: its message begins with the entry's name.
     pub(crate) fn within(self, entry: &dyn fmt::Display) -> Self {
-        Self { field: self.field, message: format!("{entry}: {}", self.message) }
+        Self { message: format!("{entry}: {}", self.message), ..self }
+    }
+
+    /// Whether what is wrong is the field's name, and not its value.
+    pub const fn is_unknown_field(&self) -> bool {
+        self.is_unknown_field
     }
 
     /// The field it concerns, `None` where it is the entry as a whole.
@@ -298,7 +304,7 @@ pub fn unknown_field(name: &str, known: &[&str]) -> Fault {
         Some(nearest) => format!("unknown field `{name}`; did you mean `{nearest}`?"),
         None => format!("unknown field `{name}`; known here: {}", known.join(", ")),
     };
-    Fault::of_field(name, message)
+    Fault { is_unknown_field: true, ..Fault::of_field(name, message) }
 }
 
 /// The known name that `name` is most likely a misspelling of, if any is near: for "did you mean".

@@ -1,5 +1,6 @@
 //! A rate as it was written, kept as the exact time one token takes.
 
+use std::fmt;
 use std::num::{NonZeroU32, NonZeroU128};
 use std::time::Duration;
 
@@ -55,6 +56,33 @@ pub enum RateError {
     TooSlow,
 }
 
+/// The units a rate is told in, the shortest first, in nanoseconds.
+const UNITS: [(&str, u64); 4] = [
+    ("s", NANOS_PER_SECOND),
+    ("min", 60 * NANOS_PER_SECOND),
+    ("h", 3_600 * NANOS_PER_SECOND),
+    ("day", 86_400 * NANOS_PER_SECOND),
+];
+
+impl fmt::Display for Rate {
+    /// By the shortest unit that makes it whole, such as `100/min`; else in decimals, cut after the sixth place, by the
+    /// shortest in which it is not below 1.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let parts_per_token = self.parts_per_token();
+        let parts = |unit_ns: u64| product(unit_ns, u64::from(self.denominator.get()));
+        for (unit, unit_ns) in UNITS {
+            if parts(unit_ns) % parts_per_token == 0 {
+                return write!(f, "{}/{unit}", parts(unit_ns) / parts_per_token);
+            }
+        }
+        let is_told_in = |(_, unit_ns): &(&str, u64)| parts(*unit_ns) >= parts_per_token.get();
+        let (unit, unit_ns) = UNITS.into_iter().find(is_told_in).unwrap_or(UNITS[3]);
+        let millionths = parts(unit_ns).saturating_mul(1_000_000) / parts_per_token;
+        let decimals = format!("{}.{:06}", millionths / 1_000_000, millionths % 1_000_000);
+        write!(f, "{}/{unit}", decimals.trim_end_matches('0').trim_end_matches('.'))
+    }
+}
+
 impl RateError {
     /// The error of a number that is the count of `100/min`.
     const fn of_count(self) -> Self {
@@ -66,6 +94,9 @@ impl RateError {
 }
 
 impl Rate {
+    /// The fastest rate, in tokens a second.
+    pub const MAX_PER_SECOND: u64 = 1_000_000_000;
+
     /// A decimal number of tokens a second, such as `"10"`, `"0.5"` or `"1e-3"`.
     ///
     /// # Errors
@@ -332,6 +363,27 @@ mod tests {
         ];
         for (text, error) in cases {
             assert_eq!(Rate::per_second(text), Err(error), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_rate_is_told_by_the_unit_that_makes_it_whole() {
+        let cases = [
+            ("10/s", "10/s"),
+            ("100/min", "100/min"),
+            ("60/min", "1/s"),
+            ("1/day", "1/day"),
+            ("1/2s", "30/min"),
+            ("16.5/s", "990/min"),
+            ("3.3333333/s", "3.333333/s"),
+            ("1/week", "0.142857/day"),
+            ("1000/h", "1000/h"),
+            ("1000000000/s", "1000000000/s"),
+            ("999999937/s", "999999937/s"),
+            ("33.333333/s", "33.333333/s"),
+        ];
+        for (written, told) in cases {
+            assert_eq!(Rate::parse_friendly(written).unwrap().to_string(), told, "{written}");
         }
     }
 

@@ -31,7 +31,7 @@ endpoints:
             "10 + 30/min × T in any time T",
             "20",
             "1,000,000",
-            "52 MB",
+            "29 MB",
         ],
         vec![
             "/log",
@@ -51,7 +51,7 @@ endpoints:
             "9999 in any 1m 30s",
             "20",
             "1,000,000",
-            "52 MB",
+            "29 MB",
         ],
         vec![
             "/counter",
@@ -61,7 +61,7 @@ endpoints:
             "1 in any 1day",
             "24",
             "1,000,000",
-            "62 MB",
+            "35 MB",
         ],
     ];
     assert_eq!(rows(&finished.stdout)[2..], expected, "{}", finished.stdout);

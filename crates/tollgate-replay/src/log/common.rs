@@ -6,7 +6,8 @@
 //! ```
 //!
 //! The common format ends after the size. Anything may follow the combined one, as Traefik appends a count, its router,
-//! the server and a duration; it is not read. Debian's Apache puts `host:port` before the address, which is passed over.
+//! the server and a duration; it is not read. Debian's Apache puts `host:port` before the address, which is passed
+//! over.
 //!
 //! The time is the request's start for Apache and Traefik, and its end for nginx, which the line does not tell apart.
 

@@ -1,4 +1,5 @@
-//! A JSON access log whose fields an administrator named: nginx with `escape=json`, Apache with a `LogFormat` of its own.
+//! A JSON access log whose fields an administrator named: nginx with `escape=json`, Apache with a `LogFormat` of its
+//! own.
 //!
 //! The usual names are known. Of several times the finest counts. nginx writes the line when the request ends, so
 //! `request_time` (seconds) is subtracted where it is there.

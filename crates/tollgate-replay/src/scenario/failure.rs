@@ -8,7 +8,8 @@ use crate::decimal::millis_of_time;
 use crate::event::Event;
 use crate::text::Shown;
 
-/// A scenario that failed: every step that was answered otherwise than it expects. Shown with all of them, several lines.
+/// A scenario that failed: every step that was answered otherwise than it expects. Shown with all of them, several
+/// lines.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ScenarioFailure {

@@ -1,11 +1,20 @@
 //! The algorithms: pure state machines that own no clock, no lock, no map and no I/O.
 //!
-//! Each is one file. [`Algorithm`] is what they have in common, and what a user's own implements.
+//! [`Algorithm`] is what they have in common, and what one of your own implements. It comes down to four questions
+//! about one key, put by the store under the key's lock: may this call proceed ([`decide`](Algorithm::decide)), what is
+//! left behind when it does ([`charge`](Algorithm::charge)), how much has the key used ([`debt`](Algorithm::debt): a
+//! key without any is forgotten, and who has least leaves a full table), and what is at least as strict as two states
+//! ([`join`](Algorithm::join): so is a key remembered that had to leave). A fifth,
+//! [`carry_over`](Algorithm::carry_over), is put when limits change.
+//!
+//! Each algorithm's file opens with the idea, a drawing, the state and its size, the promise and its worst case, and
+//! when not to use it. The types here are what they keep for a key.
 
 mod fixed_window;
 mod packed_time;
 mod sliding_window_counter;
 mod sliding_window_log;
+mod stamp_ring;
 mod token_bucket;
 mod window_quota;
 
@@ -18,9 +27,11 @@ use crate::parameters::Faults;
 pub use fixed_window::{FixedWindow, FixedWindowState};
 pub(crate) use sliding_window_counter::CounterFigures;
 pub use sliding_window_counter::{SlidingWindowCounter, SlidingWindowCounterState};
-pub use sliding_window_log::{SlidingWindowLog, SlidingWindowLogState};
+pub use sliding_window_log::SlidingWindowLog;
+pub use stamp_ring::SlidingWindowLogState;
 pub(crate) use token_bucket::BucketFigures;
 pub use token_bucket::{TokenBucket, TokenBucketBuilder, TokenBucketState};
+pub use window_quota::WINDOW_MS;
 
 /// A rate limiting algorithm: a pure state machine of (parameters, a key's state, now).
 ///

@@ -112,7 +112,8 @@ impl TokenBucket {
         let longest = LONGEST_REFILL_NS.saturating_mul(u128::from(rate.denominator().get()));
         if refill_parts > longest {
             let message = format!(
-                "`{CAPACITY_FIELD}` is {capacity}; at this rate it takes more than 100 years to refill; expected less capacity or a higher rate"
+                "`{CAPACITY_FIELD}` is {capacity}; at this rate it takes more than 100 years to \
+                 refill; expected less capacity or a higher rate"
             );
             return Err(Fault::of_field(CAPACITY_FIELD, message));
         }

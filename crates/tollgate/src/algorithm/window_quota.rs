@@ -12,7 +12,7 @@ const WINDOW_FIELD: &str = "windowMs";
 const FRIENDLY_WINDOW_FIELD: &str = "window";
 
 /// The windows that are allowed, in milliseconds: up to 366 days.
-pub(crate) const WINDOW_MS: RangeInclusive<u64> = 1..=366 * 86_400_000;
+pub const WINDOW_MS: RangeInclusive<u64> = 1..=366 * 86_400_000;
 
 /// At most `max_requests` in `window_ns`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

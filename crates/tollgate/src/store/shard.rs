@@ -10,7 +10,8 @@ use crate::clock::Time;
 use crate::config::OnFull;
 use crate::decision::{Decision, Reason};
 
-/// Slots looked at for keys to forget, each time a key comes in: enough that at most a quarter of the table is whole keys
+/// Slots looked at for keys to forget, each time a key comes in: enough that at most a quarter of the table is whole
+/// keys
 /// not yet forgotten.
 const SWEPT_PER_INSERT: usize = 4;
 
@@ -143,6 +144,11 @@ impl<S: Clone + Default> Shard<S> {
             .get(rules.layout.cell(hash))
             .is_some_and(|cell| rules.algorithm.debt(cell, now) > 0);
         ResetReport { had_state, inherits_debt }
+    }
+
+    /// The most bytes that a table of so many keys can take.
+    pub(crate) fn bytes_max(keys: usize) -> usize {
+        Table::<S>::slots_for(keys).saturating_mul(Table::<S>::SLOT_BYTES)
     }
 
     pub(crate) fn counts(&self) -> Counts {

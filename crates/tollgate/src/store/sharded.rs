@@ -11,7 +11,7 @@ use super::mark::Mark;
 use super::shard::{Rules, Shard};
 use crate::algorithm::{Algorithm, CarriedOver};
 use crate::clock::Time;
-use crate::config::Bounds;
+use crate::config::{Bounds, OnFull};
 use crate::decision::RateLimitResult;
 
 /// States by hash, in stripes of one mutex each; a decision holds one of them and touches nothing else.
@@ -45,6 +45,17 @@ impl<A: Algorithm> Sharded<A> {
         let stripe = |_| Stripe(Mutex::new(Room::Here(Shard::default())));
         let stripes = (0..layout.stripes()).map(stripe).collect();
         Self { rules: Rules { algorithm, on_full: bounds.on_full, layout }, mark, stripes }
+    }
+
+    /// The most bytes that a table of these bounds and its cells can take, without what states have on the heap.
+    pub(crate) fn bytes_max(bounds: Bounds) -> u64 {
+        let layout = Layout::for_keys(bounds.max_keys);
+        let slots = Shard::<A::State>::bytes_max(layout.keys_per_stripe());
+        let has_cells = bounds.on_full == OnFull::Overflow;
+        let cells = if has_cells { layout.cells_per_stripe() } else { 0 };
+        let cells = cells.saturating_mul(size_of::<A::State>());
+        let stripe = slots.saturating_add(cells).saturating_add(size_of::<Stripe<A>>());
+        u64::try_from(stripe.saturating_mul(layout.stripes())).unwrap_or(u64::MAX)
     }
 
     pub(crate) const fn algorithm(&self) -> &A {
@@ -212,7 +223,6 @@ mod tests {
 
     use super::*;
     use crate::algorithm::TokenBucket;
-    use crate::config::OnFull;
 
     fn bounds(max_keys: u64, on_full: OnFull) -> Bounds {
         Bounds { max_keys, on_full }

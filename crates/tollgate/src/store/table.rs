@@ -50,6 +50,9 @@ impl<S> Default for Table<S> {
 }
 
 impl<S: Default> Table<S> {
+    /// Bytes of a slot.
+    pub(crate) const SLOT_BYTES: usize = size_of::<Slot<S>>();
+
     /// The most slots a table takes that holds `keys`: a fifth stays empty, so that a search stays short.
     pub(crate) fn slots_for(keys: usize) -> usize {
         keys.saturating_add(keys.div_ceil(4)).saturating_add(1)
