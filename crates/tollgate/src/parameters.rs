@@ -243,8 +243,11 @@ impl<'a> ParameterReader<'a> {
         self.finish_with(Some(()))
     }
 
-    /// Ends the reading with what was made of it, which is `None` only where a fault was found.
-    pub(crate) fn finish_with<T>(mut self, made: Option<T>) -> Result<T, Faults> {
+    /// Ends the reading with what was made of it, `None` where a fault was found.
+    ///
+    /// # Errors
+    /// As [`finish`](Self::finish).
+    pub fn finish_with<T>(mut self, made: Option<T>) -> Result<T, Faults> {
         for (name, _) in self.parameters.iter() {
             if !self.known.contains(&name) {
                 self.faults.push(unknown_field(name, &self.known));

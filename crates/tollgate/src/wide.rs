@@ -12,6 +12,10 @@ pub(crate) fn product(a: u64, b: u64) -> u128 {
 /// Used where a debt is carried to another rate, off the path of any decision; plain long division is enough.
 pub(crate) fn mul_div_rounded_up(a: u128, b: u128, c: u128) -> Option<u128> {
     let (high, low) = product_256(a, b);
+    if high == 0 {
+        // What nearly every debt comes to.
+        return low.checked_div(c)?.checked_add(u128::from(low.checked_rem(c)? != 0));
+    }
     if high >= c {
         return None;
     }
@@ -65,6 +69,7 @@ mod tests {
             (big, 3, 2, None),
             (big, 1, 1, Some(big)),
             (1 << 100, 1 << 100, 1 << 90, Some(1 << 110)),
+            (7, 3, 0, None),
             ((1 << 100) + 1, 1 << 100, 1 << 101, Some((1 << 99) + 1)),
         ];
         for (a, b, c, expected) in cases {

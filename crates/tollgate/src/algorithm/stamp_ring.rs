@@ -16,7 +16,7 @@ pub(super) enum Width {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Stamp(pub(super) u64);
 
-/// What a [`SlidingWindowLog`] keeps for a key: a ring of stamps, allocated in step with use.
+/// What a [`SlidingWindowLog`](super::SlidingWindowLog) keeps for a key: a ring of stamps, allocated in step with use.
 #[derive(Clone, Debug, Default)]
 pub struct SlidingWindowLogState {
     pub(super) newest: Stamp,

@@ -10,14 +10,13 @@ use crate::clock::Time;
 use crate::config::OnFull;
 use crate::decision::{Decision, Reason};
 
-/// Slots looked at for keys to forget, each time a key comes in: enough that at most a quarter of the table is whole
-/// keys
-/// not yet forgotten.
+/// Slots looked at for keys to forget, each time a key comes in: enough that at most a quarter of the table is
+/// whole keys not yet forgotten.
 const SWEPT_PER_INSERT: usize = 4;
 
 /// Keys among which the least indebted leaves when the table is full. Of few, the least may owe much, and cells then
 /// fill up: a flood of twice what a table can hold denies 15 % of light clients in the long run with 8 candidates, 6 %
-/// with 32, 4 % with 64, and a leave takes 0.2, 0.4 and 0.8 us.
+/// with 32, 4 % with 64; a call that makes a key leave takes 0.35, 0.47 and 0.62 us.
 const CANDIDATES: usize = 32;
 
 /// What a shard needs to know to work: whose states it holds, how many, and the latest time seen.
