@@ -1,0 +1,46 @@
+//! Tollgate side by side with its peers, and the gates its speed and memory must pass.
+//!
+//! One process measures all contenders, in interleaved rounds, by thread CPU time; only ratios of one run mean
+//! anything.
+//!
+//! - `cargo run --release --manifest-path bench/Cargo.toml -- gates`: everything; fails where a gate is not met.
+//! - `… -- quick`: the main rows, in less than a minute.
+//! - `… -- engine`: the bare side by side with governor.
+
+mod contenders;
+mod engine;
+mod gates;
+mod keys;
+mod latency;
+mod memory;
+mod quota;
+mod report;
+mod sliding_log;
+mod stage;
+
+use std::process::ExitCode;
+
+#[global_allocator]
+static ALLOCATOR: memory::Counting = memory::Counting;
+
+const USAGE_ERROR: u8 = 2;
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        ["gates"] if gates::all() => ExitCode::SUCCESS,
+        ["gates"] => ExitCode::FAILURE,
+        ["quick"] => {
+            gates::quick();
+            ExitCode::SUCCESS
+        }
+        ["engine"] => {
+            engine::print();
+            ExitCode::SUCCESS
+        }
+        _ => {
+            eprintln!("usage: bench gates | quick | engine");
+            ExitCode::from(USAGE_ERROR)
+        }
+    }
+}
