@@ -230,6 +230,7 @@ impl<A: Algorithm> Keyed<A> {
         (Self::of_store(store, self.environment.clone()), forgiven)
     }
 
+    #[inline]
     fn time_of(&self, request: Request) -> Time {
         request.at.unwrap_or_else(|| self.environment.now())
     }

@@ -59,28 +59,35 @@ struct Weakest {
 }
 
 impl<S: Clone + Default> Shard<S> {
-    /// Judges a call and charges it where it is allowed: one step for its key.
+    /// Judges a call of a key that is held and charges it where it is allowed, as one step; `None` for a key that is not
+    /// held, and for a cost that can never be met.
     #[inline]
-    pub(crate) fn decide<A: Algorithm<State = S>>(
+    pub(crate) fn decide_held<A: Algorithm<State = S>>(
+        &mut self,
+        rules: &Rules<A>,
+        (hash, now, cost): (u64, Time, u64),
+    ) -> Option<Decision> {
+        let cost = rules.within_limit(cost)?;
+        let state = self.table.get_mut(hash)?;
+        let decision = rules.algorithm.decide(state, now, cost);
+        if decision.allowed() && cost > 0 {
+            rules.algorithm.charge(state, now, cost);
+        }
+        self.count(decision.allowed());
+        Some(decision)
+    }
+
+    /// Judges any other call.
+    pub(crate) fn decide_not_held<A: Algorithm<State = S>>(
         &mut self,
         rules: &Rules<A>,
         mark: &Mark,
         (hash, now, cost): (u64, Time, u64),
     ) -> Decision {
-        let now = mark.advance(now);
-        let Some(cost) = rules.within_limit(cost) else {
-            self.count(false);
-            return self.excessive(rules, mark, (hash, now));
+        let decision = match rules.within_limit(cost) {
+            Some(cost) => self.decide_absent(rules, mark, (hash, now, cost)),
+            None => self.excessive(rules, mark, (hash, now)),
         };
-        let Some(state) = self.table.get_mut(hash) else {
-            let decision = self.decide_absent(rules, mark, (hash, now, cost));
-            self.count(decision.allowed());
-            return decision;
-        };
-        let decision = rules.algorithm.decide(state, now, cost);
-        if decision.allowed() && cost > 0 {
-            rules.algorithm.charge(state, now, cost);
-        }
         self.count(decision.allowed());
         decision
     }
@@ -118,8 +125,6 @@ impl<S: Clone + Default> Shard<S> {
     }
 
     /// The answer to a cost that can never be met.
-    #[cold]
-    #[inline(never)]
     fn excessive<A: Algorithm<State = S>>(
         &self,
         rules: &Rules<A>,
@@ -154,8 +159,6 @@ impl<S: Clone + Default> Shard<S> {
         Counts { keys: u64::try_from(self.table.len()).unwrap_or(u64::MAX), ..self.counts }
     }
 
-    #[cold]
-    #[inline(never)]
     fn decide_absent<A: Algorithm<State = S>>(
         &mut self,
         rules: &Rules<A>,

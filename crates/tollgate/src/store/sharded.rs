@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use parking_lot::Mutex;
+use parking_lot::{Mutex, MutexGuard};
 
 use super::ResetReport;
 use super::counts::Counts;
@@ -69,26 +69,40 @@ impl<A: Algorithm> Sharded<A> {
     }
 
     /// Judges a call and charges it where it is allowed, as one step.
+    ///
+    /// A key that is held takes the short way, which ends in one place: its result is built once, after the lock, and
+    /// copied nowhere. (Copies of what was written in smaller parts a moment ago stall, and took a tenth of the time.)
     #[inline]
     pub(crate) fn decide(&self, hash: u64, now: Time, cost: u64) -> RateLimitResult {
         let mut room = self.stripes[self.rules.layout.stripe(hash)].0.lock();
-        // Returned from under the lock, and not passed through `with_shard`: a decision is copied once.
-        let decision = match &mut *room {
-            Room::Here(shard) => shard.decide(&self.rules, &self.mark, (hash, now, cost)),
-            Room::Moved(next) => {
-                let next = Arc::clone(next);
-                drop(room);
-                return next.decide_after_move(hash, now, cost);
-            }
-        };
-        drop(room);
-        RateLimitResult::new(decision, self.algorithm().limit())
+        let now = self.mark.advance(now);
+        if let Room::Here(shard) = &mut *room
+            && let Some(decision) = shard.decide_held(&self.rules, (hash, now, cost))
+        {
+            drop(room);
+            return RateLimitResult::new(decision, self.algorithm().limit());
+        }
+        self.decide_not_held(room, (hash, now, cost))
     }
 
     #[cold]
     #[inline(never)]
-    fn decide_after_move(&self, hash: u64, now: Time, cost: u64) -> RateLimitResult {
-        self.decide(hash, now, cost)
+    fn decide_not_held(
+        &self,
+        mut room: MutexGuard<'_, Room<A>>,
+        (hash, now, cost): (u64, Time, u64),
+    ) -> RateLimitResult {
+        match &mut *room {
+            Room::Here(shard) => {
+                let decision = shard.decide_not_held(&self.rules, &self.mark, (hash, now, cost));
+                RateLimitResult::new(decision, self.algorithm().limit())
+            }
+            Room::Moved(next) => {
+                let next = Arc::clone(next);
+                drop(room);
+                next.decide(hash, now, cost)
+            }
+        }
     }
 
     /// Judges a call without charging it.
