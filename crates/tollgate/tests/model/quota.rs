@@ -85,6 +85,21 @@ impl Quota {
         }
     }
 
+    /// The first interval in which more was admitted than promised, in words; times in nanoseconds, with costs.
+    pub(crate) fn first_breach(&self, admitted: &[(u64, u64)]) -> Option<String> {
+        for (index, (from, _)) in admitted.iter().enumerate() {
+            let mut sum = 0;
+            for (to, cost) in &admitted[index..] {
+                sum += cost;
+                let within = self.window_ns().is_none_or(|window_ns| to - from < window_ns);
+                if within && ratio(sum, 1) > self.most_in(to - from) {
+                    return Some(format!("{sum} admitted from {from} to {to} ns"));
+                }
+            }
+        }
+        None
+    }
+
     pub(crate) fn window_ns(&self) -> Option<u64> {
         match self {
             Self::Bucket { .. } => None,
