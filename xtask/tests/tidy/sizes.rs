@@ -110,8 +110,8 @@ fn a_decision_may_have_40_lines_and_no_more() {
 #[test]
 fn a_line_may_have_120_characters_and_no_more() {
     let text = format!("{}\n{}\n", "é".repeat(120), "x".repeat(121));
-    let test = format!("#[cfg(test)]\n{text}");
-    let files = [("a.rs", &text), ("a.md", &text), ("tests/a.rs", &text), ("b.rs", &test)];
+    let in_tests = format!("#[cfg(test)]\n{text}");
+    let files = [("a.rs", &text), ("a.md", &text), ("tests/a.rs", &text), ("b.rs", &in_tests)];
     let offences = long_lines(&files.map(|(path, text)| File::new(path, text.as_str())));
     assert_eq!(listed(&offences), "a.rs:2: 121 characters; at most 120 are allowed");
 }
