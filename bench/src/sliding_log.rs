@@ -1,8 +1,7 @@
 //! The exact log of admitted requests, against the log one writes in an afternoon: full logs, at times that are passed.
 //!
 //! Each key attempts 200 calls in a minute and may make 100, so its log is full, stamps leave it all the time, and
-//! about
-//! every second attempt is denied.
+//! about every second attempt is denied.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};

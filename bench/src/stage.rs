@@ -139,8 +139,7 @@ impl Stage {
     }
 
     /// Makes the calls, and checks that all were answered as the quota has it. Who cannot say "one in an hour" may
-    /// let a
-    /// few pass.
+    /// let a few pass.
     fn run(&self, lane: &Lane, calls: &Calls) {
         let allowed = lane.contender.run(calls);
         let right = match self.setting.quota {

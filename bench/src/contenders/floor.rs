@@ -26,8 +26,7 @@ impl Contender for Null {
 }
 
 /// Hashes a name, reads the clock, and changes one word of one cache line of a table as large as Tollgate's. It does
-/// not
-/// even check whose word it is: nobody who decides exactly, for many threads, can do with less.
+/// not even check whose word it is: nobody who decides exactly, for many threads, can do with less.
 pub(super) struct Floor<C> {
     lines: Box<[Line]>,
     hasher: KeyHasher,

@@ -132,8 +132,7 @@ impl Full {
 }
 
 /// Fills a limiter that may hold `keys` with some more, so that it holds all it may, and the overflow cells of those
-/// that
-/// had to leave.
+/// that had to leave.
 pub fn full(keys: usize) -> Full {
     let (limiter, bytes) = bytes_of(|| {
         let limiter = limiter(Quota::SLOW, keys, &Environment::new());

@@ -17,8 +17,7 @@ pub enum ReplayError {
     /// Event lines and access log lines came together.
     #[error(
         "{event} is an event line, whose `atMs` counts from a start of its own, and {log} an access \
-         log line, whose time \
-         counts from 1970: they have no order; replay them apart"
+         log line, whose time counts from 1970: they have no order; replay them apart"
     )]
     Mixed {
         /// An event line.

@@ -13,8 +13,7 @@ const KNOWN_FIELDS: [&str; 4] = ["atMs", "client", "endpoint", "cost"];
 /// One call to a rate limiter, recorded or made up.
 ///
 /// As a line of JSON it reads `{"atMs": 12.5, "client": "alice", "endpoint": "GET /x", "cost": 1}`; the cost may be
-/// left
-/// out.
+/// left out.
 ///
 /// ```
 /// use tollgate::Time;

@@ -1,14 +1,12 @@
 //! Recorded traffic and scenarios run through a [`tollgate::RateLimiter`] on a virtual clock.
 //!
-//! Should you use this? To learn what limits would do to real traffic before they do it, and to hold a config to
-//! what it
-//! should answer. It prints nothing and reads no clock; a command line is built on it.
+//! Should you use this? To learn what limits would do to real traffic before they do it, and to hold a config to what
+//! it should answer. It prints nothing and reads no clock; a command line is built on it.
 //!
 //! # Replay
-//! [`Replay`] takes a config and [`Input`]s: access logs (the common and combined formats of Apache and nginx, JSON of
-//! nginx, Caddy and Traefik, each line recognised by itself) or event lines, plain or gzip. It gives a [`Report`]:
-//! who would
-//! have been turned away, when, and for how long.
+//! [`Replay`] takes a config and [`Input`]s: access logs (the common and combined formats of Apache and nginx, JSON
+//! of nginx, Caddy and Traefik, each line recognised by itself) or event lines, plain or gzip. It gives a [`Report`]:
+//! who would have been turned away, when, and for how long.
 //!
 //! ```
 //! use tollgate::{Config, TokenBucket};
@@ -29,8 +27,7 @@
 //! ```
 //!
 //! A line's request is decided at the time it began. Clients are told apart by address and endpoints by method and
-//! path,
-//! unless [`ClientFrom`] and [`EndpointFrom`] say otherwise.
+//! path, unless [`ClientFrom`] and [`EndpointFrom`] say otherwise.
 //!
 //! | format | address | when the request began |
 //! | --- | --- | --- |
@@ -40,10 +37,8 @@
 //! | other JSON: nginx with `escape=json`, Apache | `remote_addr`, `client_ip`, `remote_ip`, `client`, `ip` and the like | `msec`, `@timestamp`, `timestamp`, `ts`, `time_iso8601`, `time` or `time_local`, less `request_time` or `rt` |
 //!
 //! Times are seconds since 1970 (or milliseconds, microseconds or nanoseconds, told apart by their size), RFC 3339,
-//! or the
-//! common log's. Bytes that are no UTF-8 are read as replacement characters. What a server logs of connections on
-//! which no
-//! request was made counts among the lines that cannot be read, since no limiter sees those.
+//! or the common log's. Bytes that are no UTF-8 are read as replacement characters. What a server logs of connections
+//! on which no request was made counts among the lines that cannot be read, since no limiter sees those.
 //!
 //! # Scenarios
 //! [`Scenario`] takes a file of calls at given times and what each should be answered, and tells every step that was
@@ -60,8 +55,8 @@
 //!
 //! # Map
 //! `event` and `log` turn a line into an [`Event`]; `input` gives the lines, `traffic` and `reorder` merge and order
-//! the
-//! events, `replay` decides them, and `report` counts. `result` says a decision in JSON. `scenario` stands beside them.
+//! the events, `replay` decides them, and `report` counts. `result` says a decision in JSON. `scenario` stands beside
+//! them.
 
 #![forbid(unsafe_code)]
 

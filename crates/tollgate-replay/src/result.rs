@@ -86,8 +86,7 @@ impl From<&Decided> for ResultJson {
 }
 
 /// Writes a decision line: the event, then the result of deciding it, as one line of JSON. The `atMs` of an event
-/// from an
-/// access log counts from 1970.
+/// from an access log counts from 1970.
 ///
 /// # Errors
 /// Those of the writer.

@@ -2,7 +2,7 @@
 
 use std::ffi::OsStr;
 use std::io::Write;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 
 /// What a run left behind.
 #[derive(Debug)]
@@ -40,8 +40,25 @@ pub(crate) fn run_with_input<S: AsRef<OsStr>>(
     let input = input.to_vec();
     // Whoever reads nothing of it may close it early.
     let writer = std::thread::spawn(move || drop(stdin.write_all(&input)));
-    let output = child.wait_with_output().expect("it was started");
+    let finished = finish(child);
     writer.join().expect("writing does not panic");
+    finished
+}
+
+/// Runs with a standard output that nobody reads any longer.
+pub(crate) fn run_unread<S: AsRef<OsStr>>(args: impl IntoIterator<Item = S>) -> Finished {
+    let mut child = tollgate()
+        .args(args)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the binary was built for this test");
+    drop(child.stdout.take());
+    finish(child)
+}
+
+fn finish(child: Child) -> Finished {
+    let output = child.wait_with_output().expect("it was started");
     Finished {
         status: output.status.code(),
         stdout: String::from_utf8(output.stdout).expect("it writes UTF-8"),

@@ -1,9 +1,7 @@
 //! `tollgate replay`.
 
-use std::process::Stdio;
-
 use crate::files::{ScratchFile, in_repository};
-use crate::process::{run, run_with_input, tollgate};
+use crate::process::{run, run_unread, run_with_input};
 
 const TEN_AT_ONE_A_SECOND: &str =
     "default: { algorithm: TokenBucket, algoConfig: { capacity: 10, refillRatePerSecond: 1 } }";
@@ -73,19 +71,9 @@ fn decisions_go_to_a_file() {
 fn whoever_reads_only_the_first_decisions_gets_no_error() {
     let config = config();
     let log = in_repository("examples/access.log.gz");
-    let mut child = tollgate()
-        .args(["replay", "--config", config.name(), "--decisions", "-"])
-        .arg(log)
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    drop(child.stdout.take());
-    let output = child.wait_with_output().unwrap();
-    assert_eq!(
-        (output.status.code(), String::from_utf8(output.stderr).unwrap()),
-        (Some(0), String::new())
-    );
+    let log = log.to_str().unwrap();
+    let finished = run_unread(["replay", "--config", config.name(), "--decisions", "-", log]);
+    assert_eq!((finished.status, finished.stderr.as_str()), (Some(0), ""));
 }
 
 #[test]

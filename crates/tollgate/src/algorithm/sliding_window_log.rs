@@ -17,8 +17,7 @@
 //! more each in a log that has seen a cost other than 1; beside it 40 bytes. A call of cost n is one entry.
 //!
 //! **Promise**: at most `maxRequests` in any `(t - windowMs, t]`, whatever t: exact, with no worst case beyond it.
-//! Stamps
-//! are kept in ticks that divide a millisecond (1 ns up to windows of 4 s, 16 ns for a minute): exact at whole
+//! Stamps are kept in ticks that divide a millisecond (1 ns up to windows of 4 s, 16 ns for a minute): exact at whole
 //! milliseconds, and between them rounded towards denial by less than a tick.
 //!
 //! **Not for** large quotas of many clients: a full log of a million takes 4 MB for one key. A token bucket takes 12

@@ -60,8 +60,7 @@ struct Weakest {
 
 impl<S: Clone + Default> Shard<S> {
     /// Judges a call of a key that is held and charges it where it is allowed, as one step; `None` for a key that is
-    /// not
-    /// held, and for a cost that can never be met.
+    /// not held, and for a cost that can never be met.
     #[inline]
     pub(crate) fn decide_held<A: Algorithm<State = S>>(
         &mut self,
