@@ -100,8 +100,9 @@ async fn serve(args: &ServeArgs, gate: Arc<Gate>) -> anyhow::Result<ExitCode> {
     let served = tokio::spawn(async { tokio::join!(api, admin).1 });
 
     stop.next().await;
-    info!("stopping: requests in flight have {} s to finish", DRAIN_MAX.as_secs());
+    // Before it is said: whoever reads the line may ask at once.
     gate.start_draining();
+    info!("stopping: requests in flight have {} s to finish", DRAIN_MAX.as_secs());
     Ok(match drain(served, stop.next()).await {
         Ok(()) => {
             info!("stopped");
