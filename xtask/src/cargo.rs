@@ -24,7 +24,7 @@ pub(crate) fn cargo(words: &str) -> Command {
 /// # Errors
 /// When it does not succeed; says the command to repeat.
 pub(crate) fn run_cargo(words: &str) -> Result<(), String> {
-    succeed(&mut cargo(words), words)
+    run_command(&mut cargo(words), words)
 }
 
 /// Builds the documentation of the workspace; a link that leads nowhere is an error.
@@ -33,7 +33,7 @@ pub(crate) fn run_cargo(words: &str) -> Result<(), String> {
 /// When it does not succeed; says the command to repeat.
 pub(crate) fn run_rustdoc() -> Result<(), String> {
     let words = "doc --workspace --no-deps --locked";
-    succeed(cargo(words).env("RUSTDOCFLAGS", "-D warnings"), words)
+    run_command(cargo(words).env("RUSTDOCFLAGS", "-D warnings"), words)
         .map_err(|failure| format!("{failure}, with RUSTDOCFLAGS=\"-D warnings\""))
 }
 
@@ -49,7 +49,11 @@ pub(crate) fn find_components() -> Result<(), String> {
     Ok(())
 }
 
-fn succeed(command: &mut Command, words: &str) -> Result<(), String> {
+/// Runs a cargo command; what it prints is shown.
+///
+/// # Errors
+/// When it does not succeed; says the command to repeat.
+pub(crate) fn run_command(command: &mut Command, words: &str) -> Result<(), String> {
     match command.status() {
         Ok(status) if status.success() => Ok(()),
         Ok(status) => Err(format!("`cargo {words}` ended with {status}")),

@@ -5,6 +5,7 @@
 mod cargo;
 mod conformance;
 mod examples;
+mod models;
 mod run;
 mod steps;
 

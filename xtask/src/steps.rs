@@ -3,6 +3,7 @@
 use crate::cargo::{find_components, run_cargo, run_rustdoc};
 use crate::conformance::run_conformance;
 use crate::examples::run_examples;
+use crate::models::run_models;
 
 /// One thing that is checked.
 #[derive(Debug)]
@@ -16,12 +17,17 @@ pub(crate) struct Step {
 }
 
 /// All steps.
-pub(crate) const STEPS: [Step; 9] = [
+pub(crate) const STEPS: [Step; 10] = [
     Step { name: "tools", about: "clippy and rustfmt are installed", check: find_components },
     Step { name: "fmt", about: "all files are formatted", check: fmt },
     Step { name: "tidy", about: "the house rules hold (xtask/tests/tidy)", check: tidy },
     Step { name: "clippy", about: "no lint warns", check: clippy },
     Step { name: "test", about: "all tests and doc tests pass", check: test },
+    Step {
+        name: "models",
+        about: "no order of threads' steps breaks the line store",
+        check: run_models,
+    },
     Step { name: "examples", about: "the library's examples run", check: run_examples },
     Step { name: "conformance", about: "all scenarios pass", check: run_conformance },
     Step { name: "docs", about: "the documentation builds without warnings", check: run_rustdoc },

@@ -94,9 +94,9 @@ mod tests {
     #[test]
     fn memory_counts_the_table_and_the_overflow_cells() {
         let bucket = || LimiterConfig::new(TokenBucket::per_second(1));
-        // 20 bytes a key at four fifths, and 2^18 cells of 12 bytes.
-        assert_eq!(memory(bucket(), 0), "29 MB");
-        assert_eq!(memory(bucket().on_full(OnFull::Admit), 0), "26 MB");
+        // 64 sections of 7,224 lines of 64 bytes, and 2^18 cells of 12 bytes.
+        assert_eq!(memory(bucket(), 0), "33 MB");
+        assert_eq!(memory(bucket().on_full(OnFull::Admit), 0), "30 MB");
         assert_eq!(memory(bucket().max_keys(1), 0), "1 MB");
     }
 

@@ -68,18 +68,18 @@ impl Figures {
         Self::Plain { remaining, retry_after_ns, reset_after_ns }
     }
 
-    fn remaining(&self) -> u64 {
+    fn remaining(&self, limit: u32) -> u64 {
         match self {
             Self::Plain { remaining, .. } => u64::from(*remaining),
-            Self::Bucket(figures) => figures.remaining(),
+            Self::Bucket(figures) => figures.remaining(limit),
             Self::Counter(figures) => figures.remaining(),
         }
     }
 
-    fn retry_after_ms(&self) -> u64 {
+    fn retry_after_ms(&self, limit: u32) -> u64 {
         match self {
             Self::Plain { retry_after_ns, .. } => millis_rounded_up(u128::from(*retry_after_ns)),
-            Self::Bucket(figures) => figures.retry_after_ms(),
+            Self::Bucket(figures) => figures.retry_after_ms(limit),
             Self::Counter(figures) => millis_rounded_up(figures.retry_after_ns()),
         }
     }
@@ -125,14 +125,21 @@ pub enum Reason {
 #[derive(Clone, Copy, Debug)]
 #[must_use]
 pub struct RateLimitResult {
-    decision: Decision,
+    figures: Figures,
+    // Beside the figures and not in a decision of its own: so both take the space of one.
     limit: u32,
+    outcome: Outcome,
 }
 
 impl RateLimitResult {
     #[inline]
     pub(crate) const fn new(decision: Decision, limit: u32) -> Self {
-        Self { decision, limit }
+        Self { figures: decision.figures, limit, outcome: decision.outcome }
+    }
+
+    /// The same figures as a denial for a reason that lies outside the quota.
+    pub(crate) const fn denied(self, reason: Reason) -> Self {
+        Self { outcome: Outcome::Denied(reason), ..self }
     }
 
     /// This result, or the error that the cost asked for can never be met.
@@ -147,7 +154,7 @@ impl RateLimitResult {
     /// Whether the call may proceed.
     #[inline]
     pub const fn allowed(&self) -> bool {
-        self.decision.allowed()
+        matches!(self.outcome, Outcome::Allowed)
     }
 
     /// How many calls of cost 1 this key would be allowed right now, after this decision.
@@ -155,7 +162,7 @@ impl RateLimitResult {
         match self.reason() {
             Some(Reason::TableFull) => 0,
             None | Some(Reason::QuotaUsedUp | Reason::CostExceedsLimit) => {
-                self.decision.figures.remaining()
+                self.figures.remaining(self.limit)
             }
         }
     }
@@ -166,7 +173,7 @@ impl RateLimitResult {
     /// `None` when it was allowed, and where no wait can be promised; [`reason`](Self::reason) says which.
     pub fn retry_after_ms(&self) -> Option<u64> {
         match self.reason() {
-            Some(Reason::QuotaUsedUp) => Some(self.decision.figures.retry_after_ms().max(1)),
+            Some(Reason::QuotaUsedUp) => Some(self.figures.retry_after_ms(self.limit).max(1)),
             None | Some(Reason::TableFull | Reason::CostExceedsLimit) => None,
         }
     }
@@ -178,12 +185,12 @@ impl RateLimitResult {
 
     /// Milliseconds, rounded up, until the key has its whole quota back if it stays idle; 0 when it has.
     pub fn reset_after_ms(&self) -> u64 {
-        self.decision.figures.reset_after_ms()
+        self.figures.reset_after_ms()
     }
 
     /// Why the call was denied, `None` when it was allowed.
     pub const fn reason(&self) -> Option<Reason> {
-        match self.decision.outcome {
+        match self.outcome {
             Outcome::Allowed => None,
             Outcome::Denied(reason) => Some(reason),
         }

@@ -11,7 +11,7 @@ use crate::algorithm::{
 use crate::config::Bounds;
 use crate::limiter::{Environment, Keyed, Limiter};
 use crate::parameters::{Fault, Faults, Parameters, nearest_name};
-use crate::store::Sharded;
+use crate::store::Store;
 
 /// Makes algorithms and limiters from config entries: an algorithm's name and its parameters.
 ///
@@ -215,7 +215,7 @@ impl<A: Algorithm> MakeLimiter for Maker<A> {
     }
 
     fn table_bytes_max(&self, bounds: Bounds) -> u64 {
-        Sharded::<A>::bytes_max(bounds)
+        Store::<A>::bytes_max(bounds)
     }
 
     fn equals(&self, other: &dyn MakeLimiter) -> bool {

@@ -11,7 +11,7 @@ use crate::clock::{Clock, Time};
 use crate::config::{Config, ValidLimiter};
 use crate::decision::RateLimitResult;
 use crate::key::{Key, KeyHasher};
-use crate::limiter::{Decided, Environment, Limiter, Request};
+use crate::limiter::{Decided, Environment, Limiter, PREFETCHED_AT_ONCE, Request};
 use crate::reload::{Change, ReloadReport};
 use crate::store::{Counts, ResetReport};
 
@@ -181,11 +181,17 @@ impl RateLimiter {
     pub fn allow_many(&self, calls: &[Call<'_>]) -> Vec<Decided> {
         let now = self.environment.now();
         let endpoints = self.endpoints.load();
-        let decide = |call: &Call<'_>| {
-            let request = call.request(self.key(call.client)).or_at(now);
-            endpoints.find(call.endpoint).decide(request)
-        };
-        calls.iter().map(decide).collect()
+        let mut decided = Vec::with_capacity(calls.len());
+        let mut asked = Vec::with_capacity(calls.len().min(PREFETCHED_AT_ONCE));
+        for few in calls.chunks(PREFETCHED_AT_ONCE) {
+            asked.extend(few.iter().map(|call| {
+                let (key, limiter) = (self.key(call.client), endpoints.find(call.endpoint));
+                limiter.prefetch(key);
+                (limiter, call.request(key).or_at(now))
+            }));
+            decided.extend(asked.drain(..).map(|(limiter, request)| limiter.decide(request)));
+        }
+        decided
     }
 
     /// Decides a batch in order, each call at the time given beside it.

@@ -7,6 +7,14 @@ pub(crate) fn product(a: u64, b: u64) -> u128 {
     u128::from(a) * u128::from(b)
 }
 
+/// The low 32 bits of a word.
+#[inline]
+#[expect(clippy::as_conversions, reason = "the low 32 bits are what is wanted")]
+#[expect(clippy::cast_possible_truncation, reason = "the low 32 bits are what is wanted")]
+pub(crate) const fn low_half(word: u64) -> u32 {
+    word as u32
+}
+
 /// `a × b / c`, rounded up, with a product of up to 256 bits. `None` where the quotient does not fit.
 ///
 /// Used where a debt is carried to another rate, off the path of any decision; plain long division is enough.

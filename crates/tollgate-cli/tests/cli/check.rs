@@ -31,7 +31,7 @@ endpoints:
             "10 + 30/min × T in any time T",
             "20",
             "1,000,000",
-            "29 MB",
+            "33 MB",
         ],
         vec![
             "/log",
@@ -51,7 +51,7 @@ endpoints:
             "9999 in any 1m 30s",
             "20",
             "1,000,000",
-            "29 MB",
+            "33 MB",
         ],
         vec![
             "/counter",

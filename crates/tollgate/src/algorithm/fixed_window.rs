@@ -28,7 +28,7 @@ use std::time::Duration;
 
 use super::packed_time::PackedTime;
 use super::window_quota::WindowQuota;
-use super::{Algorithm, CarriedOver};
+use super::{Algorithm, CarriedOver, Packing};
 use crate::clock::Time;
 use crate::decision::{Decision, Figures};
 use crate::parameters::{Faults, Parameters};
@@ -96,6 +96,14 @@ impl FixedWindow {
 
 impl Algorithm for FixedWindow {
     type State = FixedWindowState;
+
+    const PACKING: Option<Packing<FixedWindowState>> = Some(Packing {
+        pack: |state| (state.end.get().as_nanos(), state.count),
+        unpack: |end, count| FixedWindowState {
+            end: PackedTime::new(Time::from_nanos(end)),
+            count,
+        },
+    });
 
     fn limit(&self) -> u32 {
         self.0.max_requests

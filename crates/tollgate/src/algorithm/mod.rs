@@ -14,6 +14,7 @@ mod fixed_window;
 mod packed_time;
 mod sliding_window_counter;
 mod sliding_window_log;
+mod span;
 mod stamp_ring;
 mod token_bucket;
 mod window_quota;
@@ -45,6 +46,11 @@ pub trait Algorithm: Clone + PartialEq + Debug + Send + Sync + 'static {
     /// What is kept for one key. The default is a key never seen, which has its whole quota.
     type State: Clone + Default + Debug + Send + 'static;
 
+    /// How a state that fits 12 bytes is packed into them, so that keys can lie three to a cache line. Only the
+    /// built-in algorithms can say so.
+    #[doc(hidden)]
+    const PACKING: Option<Packing<Self::State>> = None;
+
     /// The quota: the largest cost that can ever be met. At least 1.
     fn limit(&self) -> u32;
 
@@ -54,6 +60,18 @@ pub trait Algorithm: Clone + PartialEq + Debug + Send + Sync + 'static {
 
     /// Takes the cost of a call that was allowed at this very state and time.
     fn charge(&self, state: &mut Self::State, now: Time, cost: u32);
+
+    /// Both in one, as the stores run it: judges a call, and takes its cost where it is allowed. An algorithm may say
+    /// it in a cheaper way.
+    #[doc(hidden)]
+    #[inline]
+    fn decide_and_charge(&self, state: &mut Self::State, now: Time, cost: u32) -> Decision {
+        let decision = self.decide(state, now, cost);
+        if decision.allowed() && cost > 0 {
+            self.charge(state, now, cost);
+        }
+        decision
+    }
 
     /// How much of its quota the key has used: 0 exactly when it has all of it (the key may be forgotten), else
     /// a number that rises with the units used (the key with the lowest leaves first when the table is full).
@@ -71,6 +89,19 @@ pub trait Algorithm: Clone + PartialEq + Debug + Send + Sync + 'static {
 
     /// Turns a state kept under the parameters `from` into one under these, with the same debt, as of `now`.
     fn carry_over(&self, state: &mut Self::State, now: Time, from: &Self) -> CarriedOver;
+}
+
+/// How a state is packed into 12 bytes. A state of all zeroes is a key never seen.
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug)]
+pub struct Packing<S> {
+    pub(crate) pack: fn(&S) -> (u64, u32),
+    pub(crate) unpack: fn(u64, u32) -> S,
+}
+
+impl<S: Default> Packing<S> {
+    /// Stands where states are not packed, in code that is compiled for them too and never run.
+    pub(crate) const UNUSED: Self = Self { pack: |_| (0, 0), unpack: |_, _| S::default() };
 }
 
 /// Whether a key's debt survived a change of parameters.

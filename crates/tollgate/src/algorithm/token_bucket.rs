@@ -30,15 +30,14 @@
 //! **Source**: J. Turner, "New directions in communications", IEEE Communications Magazine 24 (10), 1986 (the
 //! leaky bucket); ITU-T I.371, annex A (the generic cell rate algorithm).
 
-use std::num::{NonZeroU64, NonZeroU128};
-
 use super::packed_time::PackedTime;
-use super::{Algorithm, CarriedOver, IntoAlgorithm};
+use super::span::Span;
+use super::{Algorithm, CarriedOver, IntoAlgorithm, Packing};
 use crate::clock::{Time, millis_rounded_up};
 use crate::decision::{Decision, Figures};
 use crate::parameters::{Fault, Faults, Parameters, whole_range};
 use crate::rate::{Decimal, LONGEST_REFILL_NS, Rate};
-use crate::wide::{mul_div_rounded_up, product};
+use crate::wide::mul_div_rounded_up;
 
 const CAPACITY_FIELD: &str = "capacity";
 const RATE_FIELD: &str = "refillRatePerSecond";
@@ -67,14 +66,6 @@ pub struct TokenBucket {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TokenBucketState {
     whole_at: PackedTime,
-    fraction: u32,
-}
-
-/// A time, or a length of time, to a fraction of a nanosecond. The rate's denominator is its unit's, so spans
-/// of one bucket compare part by part.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Span {
-    nanos: u64,
     fraction: u32,
 }
 
@@ -150,15 +141,9 @@ impl TokenBucket {
         self.rate
     }
 
+    /// When the bucket would be whole if `cost` more were taken at `start`, when it is.
     #[inline]
-    const fn figures(&self, whole_at: Span, now: Time, cost: u32) -> BucketFigures {
-        BucketFigures { rate: self.rate, whole_at, now, capacity: self.capacity, cost }
-    }
-
-    /// When the bucket would be whole if `cost` more were taken `now`.
-    #[inline]
-    fn whole_after(&self, state: &TokenBucketState, now: Time, cost: u32) -> Span {
-        let start = state.span().max(Span::at(now));
+    fn whole_after(&self, start: Span, cost: u32) -> Span {
         match cost {
             0 => start,
             // The common case pays no multiplication.
@@ -171,21 +156,36 @@ impl TokenBucket {
 impl Algorithm for TokenBucket {
     type State = TokenBucketState;
 
+    const PACKING: Option<Packing<TokenBucketState>> = Some(Packing {
+        pack: |state| (state.whole_at.get().as_nanos(), state.fraction),
+        unpack: |nanos, fraction| TokenBucketState::of(Span { nanos, fraction }),
+    });
+
     fn limit(&self) -> u32 {
         self.capacity
     }
 
     #[inline]
     fn decide(&self, state: &TokenBucketState, now: Time, cost: u32) -> Decision {
-        let after = self.whole_after(state, now, cost);
-        let allowed = cost == 0 || after <= Span::at(now).plus(self.full, self.rate);
-        let whole_at = if allowed { after } else { state.span() };
-        Decision::new(allowed, Figures::Bucket(self.figures(whole_at, now, cost)))
+        self.decide_and_charge(&mut { *state }, now, cost)
     }
 
     #[inline]
     fn charge(&self, state: &mut TokenBucketState, now: Time, cost: u32) {
-        *state = self.whole_after(state, now, cost).into_state();
+        *state = TokenBucketState::of(self.whole_after(state.span().no_sooner_than(now), cost));
+    }
+
+    /// The time that decides is the state that follows: worked out once.
+    #[inline]
+    fn decide_and_charge(&self, state: &mut TokenBucketState, now: Time, cost: u32) -> Decision {
+        let start = state.span().no_sooner_than(now);
+        let after = self.whole_after(start, cost);
+        let allowed = cost == 0 || after <= Span::at(now).plus(self.full, self.rate);
+        if allowed && cost > 0 {
+            *state = TokenBucketState::of(after);
+        }
+        let owed = if allowed { after } else { start }.since(now);
+        Decision::new(allowed, Figures::Bucket(BucketFigures::new(self.rate, owed, cost)))
     }
 
     fn debt(&self, state: &TokenBucketState, now: Time) -> u64 {
@@ -196,7 +196,7 @@ impl Algorithm for TokenBucket {
     }
 
     fn join(&self, state: &mut TokenBucketState, other: &TokenBucketState, _now: Time) {
-        *state = state.span().max(other.span()).into_state();
+        *state = TokenBucketState::of(state.span().max(other.span()));
     }
 
     fn carry_over(&self, state: &mut TokenBucketState, now: Time, from: &Self) -> CarriedOver {
@@ -207,79 +207,22 @@ impl Algorithm for TokenBucket {
         let owed_parts = mul_div_rounded_up(owed_parts, new.get(), old.get());
         let full_parts = self.full.parts_after(Time::ZERO, self.rate);
         let carried = owed_parts.filter(|owed| *owed <= full_parts);
-        *state = Span::at(now).plus_parts(carried.unwrap_or(full_parts), self.rate).into_state();
+        let owed = Span::at(now).plus_parts(carried.unwrap_or(full_parts), self.rate);
+        *state = TokenBucketState::of(owed);
         if carried.is_some() { CarriedOver::Whole } else { CarriedOver::Forgiven }
     }
 }
 
 impl TokenBucketState {
     #[inline]
+    const fn of(span: Span) -> Self {
+        let whole_at = PackedTime::new(Time::from_nanos(span.nanos));
+        Self { whole_at, fraction: span.fraction }
+    }
+
+    #[inline]
     fn span(&self) -> Span {
         Span { nanos: self.whole_at.get().as_nanos(), fraction: self.fraction }
-    }
-}
-
-impl Span {
-    #[inline]
-    const fn at(time: Time) -> Self {
-        Self { nanos: time.as_nanos(), fraction: 0 }
-    }
-
-    #[inline]
-    const fn of_one_token(rate: Rate) -> Self {
-        Self { nanos: rate.whole_ns(), fraction: rate.fraction() }
-    }
-
-    /// The time `tokens` take. A bucket's capacity is checked to take at most 100 years, and no cost is above
-    /// it, so the whole nanoseconds fit 64 bits; the fractions sum to less than 2^32 * 2^32.
-    fn of_tokens(rate: Rate, tokens: u32) -> Self {
-        let denominator = NonZeroU64::from(rate.denominator());
-        let fractions = u64::from(tokens).saturating_mul(u64::from(rate.fraction()));
-        let nanos = u64::from(tokens).saturating_mul(rate.whole_ns());
-        let (carried, fraction) = (fractions / denominator, fractions % denominator);
-        Self {
-            nanos: nanos.saturating_add(carried),
-            fraction: u32::try_from(fraction).expect("a remainder is below its 32-bit divisor"),
-        }
-    }
-
-    #[inline]
-    const fn plus(self, other: Self, rate: Rate) -> Self {
-        let nanos = self.nanos.saturating_add(other.nanos);
-        // Both fractions are below the denominator, so at most one nanosecond is carried.
-        match self.fraction.overflowing_add(other.fraction) {
-            (fraction, false) if fraction < rate.denominator().get() => Self { nanos, fraction },
-            (fraction, _) => Self {
-                nanos: nanos.saturating_add(1),
-                fraction: fraction.wrapping_sub(rate.denominator().get()),
-            },
-        }
-    }
-
-    fn plus_parts(self, parts: u128, rate: Rate) -> Self {
-        let denominator = NonZeroU128::from(rate.denominator());
-        let other = Self {
-            nanos: u64::try_from(parts / denominator).unwrap_or(u64::MAX),
-            fraction: u32::try_from(parts % denominator)
-                .expect("a remainder is below its 32-bit divisor"),
-        };
-        self.plus(other, rate)
-    }
-
-    /// The time from `start` to this span, in parts of a nanosecond; 0 where it is past.
-    fn parts_after(self, start: Time, rate: Rate) -> u128 {
-        if self <= Self::at(start) {
-            return 0;
-        }
-        let nanos = self.nanos.saturating_sub(start.as_nanos());
-        product(nanos, u64::from(rate.denominator().get()))
-            .saturating_add(u128::from(self.fraction))
-    }
-
-    #[inline]
-    const fn into_state(self) -> TokenBucketState {
-        let whole_at = PackedTime::new(Time::from_nanos(self.nanos));
-        TokenBucketState { whole_at, fraction: self.fraction }
     }
 }
 
@@ -287,22 +230,27 @@ impl Span {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BucketFigures {
     rate: Rate,
-    whole_at: Span,
-    now: Time,
-    capacity: u32,
+    /// The time until the bucket is whole.
+    owed_ns: u64,
+    owed_fraction: u32,
     cost: u32,
 }
 
 impl BucketFigures {
-    pub(crate) fn remaining(&self) -> u64 {
-        let spare = self.parts_of_tokens(self.capacity).saturating_sub(self.owed_parts());
+    #[inline]
+    const fn new(rate: Rate, owed: Span, cost: u32) -> Self {
+        Self { rate, owed_ns: owed.nanos, owed_fraction: owed.fraction, cost }
+    }
+
+    pub(crate) fn remaining(&self, capacity: u32) -> u64 {
+        let spare = self.parts_of_tokens(capacity).saturating_sub(self.owed_parts());
         // Whole tokens, rounded down; at most the capacity.
         u64::try_from(spare / self.rate.parts_per_token()).unwrap_or(u64::MAX)
     }
 
-    pub(crate) fn retry_after_ms(&self) -> u64 {
+    pub(crate) fn retry_after_ms(&self, capacity: u32) -> u64 {
         let needed = self.owed_parts().saturating_add(self.parts_of_tokens(self.cost));
-        self.millis(needed.saturating_sub(self.parts_of_tokens(self.capacity)))
+        self.millis(needed.saturating_sub(self.parts_of_tokens(capacity)))
     }
 
     pub(crate) fn reset_after_ms(&self) -> u64 {
@@ -310,7 +258,8 @@ impl BucketFigures {
     }
 
     fn owed_parts(&self) -> u128 {
-        self.whole_at.parts_after(self.now, self.rate)
+        let owed = Span { nanos: self.owed_ns, fraction: self.owed_fraction };
+        owed.parts_after(Time::ZERO, self.rate)
     }
 
     fn parts_of_tokens(&self, tokens: u32) -> u128 {

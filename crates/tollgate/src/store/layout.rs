@@ -2,7 +2,12 @@
 
 /// Below this many keys a stripe more would make stripes unequal: the fullest would evict long before the rest.
 const KEYS_PER_STRIPE_MIN: u64 = 2_048;
+
+/// A stripe's lock is taken for each decision: the more there are, the less threads meet.
 const STRIPE_BITS_MAX: u32 = 8;
+
+/// A section's is not. Few sections keep the first lines of all of them, which are used first, in few pages.
+const SECTION_BITS_MAX: u32 = 6;
 
 /// Where keys and cells lie. Stripes and cells are numbered by the same leading bits of a hash, so a cell lies
 /// beside its keys, and a coarser layout's cell covers whole cells of a finer one.
@@ -14,8 +19,18 @@ pub(crate) struct Layout {
 }
 
 impl Layout {
-    pub(crate) fn for_keys(max_keys: u64) -> Self {
-        let stripe_bits = (max_keys / KEYS_PER_STRIPE_MIN).max(1).ilog2().min(STRIPE_BITS_MAX);
+    /// For the sharded store.
+    pub(crate) fn of_stripes(max_keys: u64) -> Self {
+        Self::for_keys(max_keys, STRIPE_BITS_MAX)
+    }
+
+    /// For the line store, which calls its stripes sections.
+    pub(crate) fn of_sections(max_keys: u64) -> Self {
+        Self::for_keys(max_keys, SECTION_BITS_MAX)
+    }
+
+    fn for_keys(max_keys: u64, stripe_bits_max: u32) -> Self {
+        let stripe_bits = (max_keys / KEYS_PER_STRIPE_MIN).max(1).ilog2().min(stripe_bits_max);
         let cells = max_keys.div_ceil(4).next_power_of_two();
         let cell_bits = cells.ilog2().max(stripe_bits);
         Self { stripe_bits, cell_bits, keys_per_stripe: (max_keys >> stripe_bits).max(1) }
@@ -77,10 +92,14 @@ mod tests {
 
     const SIZES: [u64; 9] = [1, 2, 5, 100, 2_048, 4_095, 4_096, 1_000_000, 10_000_000];
 
+    fn both(max_keys: u64) -> [(u64, Layout); 2] {
+        [Layout::of_stripes(max_keys), Layout::of_sections(max_keys)]
+            .map(|layout| (max_keys, layout))
+    }
+
     #[test]
     fn the_bound_is_kept_and_cells_are_a_quarter_of_it_or_a_little_more() {
-        for max_keys in SIZES {
-            let layout = Layout::for_keys(max_keys);
+        for (max_keys, layout) in SIZES.into_iter().flat_map(both) {
             let keys = u64::try_from(layout.keys_per_stripe() * layout.stripes()).unwrap();
             let cells = u64::try_from(layout.cells_per_stripe() * layout.stripes()).unwrap();
             assert!(keys <= max_keys && keys * 100 >= max_keys * 99, "{max_keys}");
@@ -90,7 +109,7 @@ mod tests {
 
     #[test]
     fn a_hash_made_for_a_cell_lies_in_it() {
-        for layout in SIZES.map(Layout::for_keys) {
+        for (_, layout) in SIZES.into_iter().flat_map(both) {
             for stripe in [0, layout.stripes() / 2, layout.stripes() - 1] {
                 for cell in [0, layout.cells_per_stripe() / 2, layout.cells_per_stripe() - 1] {
                     let hash = layout.hash_in(stripe, cell);
@@ -102,8 +121,8 @@ mod tests {
 
     #[test]
     fn a_key_of_a_cell_lies_in_one_of_the_cells_it_becomes() {
-        for (from, to) in SIZES.iter().flat_map(|a| SIZES.map(|b| (*a, b))) {
-            let (from, to) = (Layout::for_keys(from), Layout::for_keys(to));
+        let layouts: Vec<_> = SIZES.into_iter().flat_map(both).map(|(_, layout)| layout).collect();
+        for (from, to) in layouts.iter().flat_map(|from| layouts.iter().map(|to| (*from, *to))) {
             for hash in [0, 1 << 40, u64::MAX, 0x0123_4567_89AB_CDEF, 0xFEDC_BA98_7654_3210] {
                 let place = |hash| (to.stripe(hash), to.cell(hash));
                 let mut heirs = to.hashes_of_cell(from, from.stripe(hash), from.cell(hash));

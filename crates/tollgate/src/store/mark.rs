@@ -1,7 +1,6 @@
 //! The latest time a limiter has seen.
 
-use std::sync::atomic::{AtomicU64, Ordering};
-
+use super::sync::{AtomicU64, Ordering};
 use crate::clock::Time;
 
 /// How far a clock must be ahead of the mark to move it: cheap to read, rarely written.
@@ -48,7 +47,7 @@ impl Mark {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
 

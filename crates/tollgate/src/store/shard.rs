@@ -1,9 +1,10 @@
 //! One stripe's keys: a plain bounded table, single-threaded, that knows no lock.
 
 use super::ResetReport;
+use super::cells::Cells;
 use super::counts::Counts;
-use super::layout::Layout;
 use super::mark::Mark;
+use super::rules::{CANDIDATES, Rules};
 use super::table::Table;
 use crate::algorithm::Algorithm;
 use crate::clock::Time;
@@ -14,33 +15,11 @@ use crate::decision::{Decision, Reason};
 /// whole keys not yet forgotten.
 const SWEPT_PER_INSERT: usize = 4;
 
-/// Keys among which the least indebted leaves when the table is full. Of few, the least may owe much, and cells then
-/// fill up: a flood of twice what a table can hold denies 15 % of light clients in the long run with 8 candidates, 6 %
-/// with 32, 4 % with 64; a call that makes a key leave takes 0.35, 0.47 and 0.62 us.
-const CANDIDATES: usize = 32;
-
-/// What a shard needs to know to work: whose states it holds, how many, and the latest time seen.
-#[derive(Debug)]
-pub(crate) struct Rules<A> {
-    pub(crate) algorithm: A,
-    pub(crate) on_full: OnFull,
-    pub(crate) layout: Layout,
-}
-
-impl<A: Algorithm> Rules<A> {
-    /// The cost as the algorithm takes it, where it can be met at all.
-    #[inline]
-    fn within_limit(&self, cost: u64) -> Option<u32> {
-        u32::try_from(cost).ok().filter(|cost| *cost <= self.algorithm.limit())
-    }
-}
-
 /// The keys of one stripe, and the overflow cells of those that had to leave.
 #[derive(Debug)]
 pub(crate) struct Shard<S> {
     table: Table<S>,
-    /// Empty until a key has to leave.
-    cells: Box<[S]>,
+    cells: Cells<S>,
     /// The slot where the search for whole or little indebted keys goes on.
     hand: usize,
     counts: Counts,
@@ -48,7 +27,12 @@ pub(crate) struct Shard<S> {
 
 impl<S> Default for Shard<S> {
     fn default() -> Self {
-        Self { table: Table::default(), cells: Box::default(), hand: 0, counts: Counts::default() }
+        Self {
+            table: Table::default(),
+            cells: Cells::default(),
+            hand: 0,
+            counts: Counts::default(),
+        }
     }
 }
 
@@ -69,21 +53,22 @@ impl<S: Clone + Default> Shard<S> {
     ) -> Option<Decision> {
         let cost = rules.within_limit(cost)?;
         let state = self.table.get_mut(hash)?;
-        let decision = rules.algorithm.decide(state, now, cost);
-        if decision.allowed() && cost > 0 {
-            rules.algorithm.charge(state, now, cost);
-        }
+        let decision = rules.algorithm.decide_and_charge(state, now, cost);
         self.count(decision.allowed());
         Some(decision)
     }
 
-    /// Judges any other call.
-    pub(crate) fn decide_not_held<A: Algorithm<State = S>>(
+    /// Judges a call and charges it where it is allowed.
+    pub(crate) fn decide<A: Algorithm<State = S>>(
         &mut self,
         rules: &Rules<A>,
         mark: &Mark,
         (hash, now, cost): (u64, Time, u64),
     ) -> Decision {
+        let now = mark.advance(now);
+        if let Some(decision) = self.decide_held(rules, (hash, now, cost)) {
+            return decision;
+        }
         let decision = match rules.within_limit(cost) {
             Some(cost) => self.decide_absent(rules, mark, (hash, now, cost)),
             None => self.excessive(rules, mark, (hash, now)),
@@ -110,7 +95,7 @@ impl<S: Clone + Default> Shard<S> {
             return self.excessive(rules, mark, (hash, now));
         };
         let held = self.table.get(hash);
-        let state = held.cloned().unwrap_or_else(|| self.entering(rules, hash, now));
+        let state = held.cloned().unwrap_or_else(|| self.cells.entering(rules, hash, now));
         let decision = rules.algorithm.decide(&state, now, cost);
         if !decision.allowed() {
             return decision;
@@ -143,11 +128,7 @@ impl<S: Clone + Default> Shard<S> {
     ) -> ResetReport {
         let now = mark.advance(now);
         let had_state = self.table.remove(hash).is_some();
-        let inherits_debt = self
-            .cells
-            .get(rules.layout.cell(hash))
-            .is_some_and(|cell| rules.algorithm.debt(cell, now) > 0);
-        ResetReport { had_state, inherits_debt }
+        ResetReport { had_state, inherits_debt: self.cells.owe(rules, hash, now) }
     }
 
     /// The most bytes that a table of so many keys can take.
@@ -165,7 +146,7 @@ impl<S: Clone + Default> Shard<S> {
         mark: &Mark,
         (hash, now, cost): (u64, Time, u32),
     ) -> Decision {
-        let mut state = self.entering(rules, hash, now);
+        let mut state = self.cells.entering(rules, hash, now);
         let decision = rules.algorithm.decide(&state, now, cost);
         if !decision.allowed() || cost == 0 {
             return decision;
@@ -179,14 +160,6 @@ impl<S: Clone + Default> Shard<S> {
         rules.algorithm.charge(&mut state, now, cost);
         self.admit(rules, mark, (hash, state));
         decision
-    }
-
-    /// The state a key not held starts from: its overflow cell's, or a fresh one.
-    fn entering<A: Algorithm<State = S>>(&self, rules: &Rules<A>, hash: u64, now: Time) -> S {
-        match self.cells.get(rules.layout.cell(hash)) {
-            Some(cell) if rules.algorithm.debt(cell, now) > 0 => rules.algorithm.enter(cell, now),
-            Some(_) | None => S::default(),
-        }
     }
 
     /// Takes a key in. Where the table is full, the least indebted of some keys, the newcomer among them, leaves for
@@ -255,15 +228,7 @@ impl<S: Clone + Default> Shard<S> {
         hash: u64,
         state: &S,
     ) {
-        if rules.on_full == OnFull::Admit {
-            return;
-        }
-        if self.cells.is_empty() {
-            self.cells = vec![S::default(); rules.layout.cells_per_stripe()].into_boxed_slice();
-        }
-        if let Some(cell) = self.cells.get_mut(rules.layout.cell(hash)) {
-            rules.algorithm.join(cell, state, mark.get());
-        }
+        self.cells.join(rules, hash, state, mark.get());
     }
 
     /// Forgets whole keys in the next few slots.
@@ -297,7 +262,7 @@ impl<S: Clone + Default> Shard<S> {
 
 impl<S> Shard<S> {
     /// Takes everything out, for a move to other parameters.
-    pub(crate) fn take_apart(self) -> (Table<S>, Box<[S]>, Counts) {
+    pub(crate) fn take_apart(self) -> (Table<S>, Cells<S>, Counts) {
         (self.table, self.cells, self.counts)
     }
 
@@ -311,7 +276,7 @@ impl<S> Shard<S> {
     }
 
     /// Checks the whole shard, for tests: bounded, every key in its place and there once.
-    #[cfg(test)]
+    #[cfg(all(test, not(loom)))]
     pub(super) fn validate<A>(&self, rules: &Rules<A>, stripe: usize)
     where
         S: Default,
