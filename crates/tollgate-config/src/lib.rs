@@ -84,9 +84,11 @@ mod fields;
 mod file;
 mod findings;
 mod format;
+mod limits;
 mod names;
 mod schema;
 pub mod tree;
+mod twice;
 
 use std::path::Path;
 

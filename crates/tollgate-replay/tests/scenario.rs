@@ -82,7 +82,7 @@ fn a_faulty_step_is_refused_where_it_stands() {
         (
             "- { atMs: 0, client: a, endpoint: /x, expect: { allowed: yes, limit: null, error: denied } }",
             "a.yaml:5:58: `allowed` is \"yes\"; expected true or false\na.yaml:5:70: `limit` is nothing; expected a \
-             whole number\na.yaml:5:83: `error` is \"denied\"; expected costExceedsLimit, or null",
+             whole number\na.yaml:5:83: `error` is \"denied\"; expected costExceedsLimit, tenantMissing, or null",
         ),
         (
             "- 7",

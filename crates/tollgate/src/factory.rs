@@ -10,6 +10,7 @@ use crate::algorithm::{
 };
 use crate::config::Bounds;
 use crate::limiter::{Environment, Keyed, Limiter};
+use crate::member::Member;
 use crate::parameters::{Fault, Faults, Parameters, nearest_name};
 use crate::store::Sharded;
 
@@ -159,7 +160,7 @@ impl AnyAlgorithm {
         Self { name: name.into(), ..self }
     }
 
-    pub(crate) fn limiter(&self, bounds: Bounds, environment: &Environment) -> Arc<dyn Limiter> {
+    pub(crate) fn limiter(&self, bounds: Bounds, environment: &Environment) -> Arc<dyn Member> {
         self.algorithm.make(bounds, environment)
     }
 
@@ -169,7 +170,7 @@ impl AnyAlgorithm {
         &self,
         running: &dyn Limiter,
         bounds: Bounds,
-    ) -> Option<(Arc<dyn Limiter>, u64)> {
+    ) -> Option<(Arc<dyn Member>, u64)> {
         self.algorithm.make_after(running, bounds)
     }
 }
@@ -193,8 +194,8 @@ trait MakeLimiter: Any + fmt::Debug + Send + Sync {
     fn bytes_per_key(&self) -> usize;
     fn table_bytes_max(&self, bounds: Bounds) -> u64;
     fn equals(&self, other: &dyn MakeLimiter) -> bool;
-    fn make(&self, bounds: Bounds, environment: &Environment) -> Arc<dyn Limiter>;
-    fn make_after(&self, running: &dyn Limiter, bounds: Bounds) -> Option<(Arc<dyn Limiter>, u64)>;
+    fn make(&self, bounds: Bounds, environment: &Environment) -> Arc<dyn Member>;
+    fn make_after(&self, running: &dyn Limiter, bounds: Bounds) -> Option<(Arc<dyn Member>, u64)>;
 }
 
 struct Maker<A>(A);
@@ -223,11 +224,11 @@ impl<A: Algorithm> MakeLimiter for Maker<A> {
         other.downcast_ref::<Self>().is_some_and(|other| self.0 == other.0)
     }
 
-    fn make(&self, bounds: Bounds, environment: &Environment) -> Arc<dyn Limiter> {
+    fn make(&self, bounds: Bounds, environment: &Environment) -> Arc<dyn Member> {
         Arc::new(Keyed::with_bounds(self.0.clone(), bounds, environment))
     }
 
-    fn make_after(&self, running: &dyn Limiter, bounds: Bounds) -> Option<(Arc<dyn Limiter>, u64)> {
+    fn make_after(&self, running: &dyn Limiter, bounds: Bounds) -> Option<(Arc<dyn Member>, u64)> {
         let running: &dyn Any = running;
         let running = running.downcast_ref::<Keyed<A>>()?;
         let (limiter, forgiven) = running.moved_to(self.0.clone(), bounds);

@@ -66,14 +66,23 @@ pub mod algorithm;
 mod clock;
 mod config;
 mod decision;
+mod endpoints;
 mod factory;
+mod joint;
 mod key;
+mod limit;
+mod limit_name;
 mod limiter;
+mod member;
+mod outright;
 mod parameters;
+mod policy;
 mod rate;
 mod rate_limiter;
 mod reload;
 mod store;
+mod summary;
+mod tally;
 mod wide;
 
 pub use algorithm::{
@@ -81,20 +90,25 @@ pub use algorithm::{
     TokenBucket,
 };
 pub use clock::{Clock, ManualClock, MonotonicClock, Time};
-pub use config::{Config, ConfigBuilder, LimiterConfig, LimiterSummary, OnFull};
-pub use decision::{CostExceedsLimit, Decision, RateLimitResult, Reason};
+pub use config::{Config, ConfigBuilder, LimiterConfig, OnFull, unknown_shared_limit};
+pub use decision::{CallError, CostExceedsLimit, Decision, RateLimitResult, Reason, TenantMissing};
+pub use endpoints::LimitCounts;
 pub use factory::{AnyAlgorithm, LimiterFactory};
 pub use key::{Key, KeyHasher};
+pub use limit::{Limit, Mode, Scope};
 pub use limiter::{
-    Decided, Environment, Keyed, Limiter, Request, SlidingWindowLogLimiter, TokenBucketLimiter,
+    Decided, DecidedEach, Environment, Keyed, LimitResult, Limiter, Request,
+    SlidingWindowLogLimiter, TokenBucketLimiter,
 };
 pub use parameters::{
     Fault, Faults, ParameterReader, Parameters, Value, nearest_name, unknown_field,
 };
+pub use policy::Policy;
 pub use rate::{Rate, RateError};
 pub use rate_limiter::{Call, RateLimiter, RateLimiterBuilder};
-pub use reload::{Change, ReloadReport};
+pub use reload::{Change, LimitChange, ReloadReport};
 pub use store::{Counts, ResetReport};
+pub use summary::{LimiterSummary, Owner, PolicyKind, PolicySummary};
 
 /// The examples of the README are tests.
 #[cfg(doctest)]

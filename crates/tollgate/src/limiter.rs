@@ -7,8 +7,9 @@ use std::sync::Arc;
 use crate::algorithm::{Algorithm, SlidingWindowLog, TokenBucket};
 use crate::clock::{Clock, ClockSource, MonotonicClock, Time};
 use crate::config::{Bounds, LimiterConfig, OnFull};
-use crate::decision::{CostExceedsLimit, RateLimitResult};
+use crate::decision::{CallError, CostExceedsLimit, RateLimitResult};
 use crate::key::{Key, KeyHasher};
+use crate::limit::{Mode, Scope};
 use crate::store::{Counts, ResetReport, Sharded};
 
 /// A token bucket for each key.
@@ -62,6 +63,7 @@ impl Default for Environment {
 #[derive(Clone, Copy, Debug)]
 pub struct Request {
     key: Key,
+    tenant: Option<Key>,
     cost: u64,
     at: Option<Time>,
 }
@@ -69,7 +71,7 @@ pub struct Request {
 impl Request {
     /// A call of cost 1, now.
     pub const fn new(key: Key) -> Self {
-        Self { key, cost: 1, at: None }
+        Self { key, tenant: None, cost: 1, at: None }
     }
 
     /// With another cost. A cost of 0 only looks.
@@ -84,6 +86,33 @@ impl Request {
         Self { at: Some(time), ..self }
     }
 
+    /// On behalf of a tenant, by whom some limits count.
+    #[must_use]
+    pub const fn tenant(self, tenant: Key) -> Self {
+        Self { tenant: Some(tenant), ..self }
+    }
+
+    pub(crate) const fn key(&self) -> Key {
+        self.key
+    }
+
+    pub(crate) const fn tenant_key(&self) -> Option<Key> {
+        self.tenant
+    }
+
+    pub(crate) const fn costs(&self) -> u64 {
+        self.cost
+    }
+
+    pub(crate) const fn time(&self) -> Option<Time> {
+        self.at
+    }
+
+    /// The same of another key.
+    pub(crate) const fn with_key(self, key: Key) -> Self {
+        Self { key, ..self }
+    }
+
     /// At this time unless it has one.
     pub(crate) const fn or_at(self, time: Time) -> Self {
         match self.at {
@@ -93,8 +122,30 @@ impl Request {
     }
 }
 
-/// The answer to a call with a cost: a result, or the error that the cost can never be met.
-pub type Decided = Result<RateLimitResult, CostExceedsLimit>;
+/// The answer to a call: a result, or the error that it cannot be judged, such as by its cost.
+pub type Decided = Result<RateLimitResult, CallError>;
+
+/// The answer to a call, and what each limit behind it says.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct DecidedEach {
+    /// The answer.
+    pub decided: Decided,
+    /// Each limit's own, in the order of the config; none where the call could not be judged.
+    pub limits: Vec<LimitResult>,
+}
+
+/// What one of several limits says of a call.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct LimitResult {
+    /// Whose calls it counts together.
+    pub scope: Scope,
+    /// Whether it denies; one in shadow takes no part in the answer.
+    pub mode: Mode,
+    /// Its answer and figures: of a call that was allowed, those after its charge; else as they stand.
+    pub result: RateLimitResult,
+}
 
 /// A rate limiter for many keys under one quota. It knows a key and its own parameters, nothing of HTTP or users.
 ///
@@ -106,13 +157,21 @@ pub trait Limiter: Any + Debug + Send + Sync {
     /// Judges a call and charges it if it is allowed, as one step: what all other methods come down to.
     ///
     /// # Errors
-    /// When the cost is above the limit; nothing is charged.
+    /// When the cost is above the limit, or a tenant is missing; nothing is charged.
     fn decide(&self, request: Request) -> Decided;
+
+    /// The same, with what each limit says where there are several.
+    fn decide_each(&self, request: Request) -> DecidedEach {
+        let decided = self.decide(request);
+        let result = decided.unwrap_or_else(|error| error.result());
+        let own = LimitResult { scope: Scope::Client, mode: Mode::Enforce, result };
+        DecidedEach { decided, limits: vec![own] }
+    }
 
     /// What a call would be answered, without charging it: the figures as they stand.
     ///
     /// # Errors
-    /// When the cost is above the limit.
+    /// When the cost is above the limit, or a tenant is missing.
     fn look(&self, request: Request) -> Decided;
 
     /// The key of a name, to ask with more than once.
@@ -130,7 +189,8 @@ pub trait Limiter: Any + Debug + Send + Sync {
     /// The quota in force: the largest cost that can ever be met.
     fn limit(&self) -> u32;
 
-    /// Whether a call of cost 1 may proceed now.
+    /// Whether a call of cost 1 may proceed now. It names no tenant: where a limit needs one, it is denied, with
+    /// [`Reason::TenantMissing`](crate::Reason::TenantMissing).
     fn allow(&self, name: &str) -> RateLimitResult {
         self.decide(Request::new(self.key(name))).unwrap_or_else(|error| error.result())
     }
@@ -138,9 +198,10 @@ pub trait Limiter: Any + Debug + Send + Sync {
     /// Whether a call of this cost may proceed now: charged whole or not at all.
     ///
     /// # Errors
-    /// When the cost is above the limit; nothing is charged.
-    fn allow_n(&self, name: &str, cost: u64) -> Decided {
-        self.decide(Request::new(self.key(name)).cost(cost))
+    /// When the cost is above the limit; nothing is charged. The lack of a tenant is a denial, as for
+    /// [`allow`](Self::allow).
+    fn allow_n(&self, name: &str, cost: u64) -> Result<RateLimitResult, CostExceedsLimit> {
+        self.decide(Request::new(self.key(name)).cost(cost)).or_else(CallError::of_cost)
     }
 
     /// Whether a call of cost 1 would be allowed now, and the key's figures, without charging it.
@@ -228,6 +289,10 @@ impl<A: Algorithm> Keyed<A> {
     pub(crate) fn moved_to(&self, algorithm: A, bounds: Bounds) -> (Self, u64) {
         let (store, forgiven) = self.store.moved_to(algorithm, bounds, self.environment.now());
         (Self::of_store(store, self.environment.clone()), forgiven)
+    }
+
+    pub(crate) fn store(&self) -> &Sharded<A> {
+        &self.store
     }
 
     #[inline]

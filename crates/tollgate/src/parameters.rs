@@ -130,6 +130,11 @@ impl Faults {
         if faults.is_empty() { Ok(()) } else { Err(Self(faults)) }
     }
 
+    /// Faults that were found, of which there is at least one.
+    pub(crate) const fn of(faults: Vec<Fault>) -> Self {
+        Self(faults)
+    }
+
     /// The faults, in the order they were found.
     pub fn iter(&self) -> impl Iterator<Item = &Fault> {
         self.0.iter()
@@ -174,6 +179,16 @@ impl<'a> ParameterReader<'a> {
             Value::Null | Value::Bool(_) | Value::Text(_) | Value::List(_) | Value::Map(_) => None,
         };
         whole.filter(|whole| range.contains(whole)).or_else(|| self.wrong(field, value, &expected))
+    }
+
+    /// A quota: a whole number within `range`, of which a 0 is told the word for it.
+    pub fn quota(&mut self, field: &'static str, range: RangeInclusive<u64>) -> Option<u64> {
+        let is_zero = self.parameters.value(field) == Some(&Value::Number("0".to_owned()));
+        let quota = self.whole(field, range);
+        if is_zero && let Some(fault) = self.faults.last_mut() {
+            fault.message.push_str("; to let nobody call, say `deny: true`");
+        }
+        quota
     }
 
     /// A rate: `per_second`, a number or a string, or `friendly`, a count per unit of time (`100/min`);

@@ -110,7 +110,7 @@ fn a_body_that_cannot_be_read_is_refused_with_the_field_and_what_was_expected() 
         (br#"{"endpoint": "/x"}"#, "missing field `clientId`"),
         (
             br#"{"clientId": "alice", "endpoint": "/x", "costs": 1}"#,
-            "unknown field `costs`, expected one of `clientId`, `endpoint`, `cost`",
+            "unknown field `costs`, expected one of `clientId`, `tenant`, `endpoint`, `cost`",
         ),
         (
             br#"{"clientId": "alice", "endpoint": "/x", "endpoint": "/y"}"#,

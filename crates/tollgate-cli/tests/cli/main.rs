@@ -7,6 +7,7 @@ mod decision_api;
 mod files;
 mod health;
 mod metrics;
+mod policies;
 mod process;
 mod reload;
 mod replay;

@@ -11,7 +11,7 @@ use crate::event::{COST_EXPECTED, Event};
 use crate::text::Shown;
 
 const SCENARIO_FIELDS: [&str; 4] = ["name", "why", "config", "steps"];
-const CALL_FIELDS: [&str; 6] = ["atMs", "client", "endpoint", "cost", "expect", "reload"];
+const CALL_FIELDS: [&str; 7] = ["atMs", "client", "tenant", "endpoint", "cost", "expect", "reload"];
 const RELOAD_FIELDS: [&str; 2] = ["atMs", "reload"];
 
 const STEPS_EXPECTED: &str = "a list of at least one step";
@@ -99,10 +99,15 @@ impl Reader<'_> {
 
     fn call(&mut self, node: &Node, at: Time) -> Option<Action> {
         let client = self.field(node, "client", &TEXT);
+        let tenant = node.get("tenant").map(|_| self.field(node, "tenant", &TEXT));
         let endpoint = self.field(node, "endpoint", &TEXT);
         let cost = self.field_or(node, "cost", &COST, 1);
         let expected = self.expectation(node);
         let event = Event::new(at, client?, endpoint?).cost(cost?);
+        let event = match tenant {
+            Some(tenant) => event.tenant(tenant?),
+            None => event,
+        };
         Some(Action::Call { event, expected: expected? })
     }
 

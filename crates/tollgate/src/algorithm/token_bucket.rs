@@ -126,7 +126,7 @@ impl TokenBucket {
     /// Every field that is missing, unknown or out of range.
     pub fn from_parameters(parameters: &Parameters) -> Result<Self, Faults> {
         let mut reader = parameters.reader();
-        let capacity = reader.whole(CAPACITY_FIELD, Self::CAPACITY);
+        let capacity = reader.quota(CAPACITY_FIELD, Self::CAPACITY);
         let rate = reader.rate(RATE_FIELD, FRIENDLY_RATE_FIELD);
         let capacity = capacity.and_then(|capacity| u32::try_from(capacity).ok());
         let bucket = match capacity.zip(rate).map(|(capacity, rate)| Self::new(capacity, rate)) {

@@ -47,7 +47,7 @@ impl WindowQuota {
     }
 
     fn read(reader: &mut ParameterReader<'_>, most: u32) -> Option<Self> {
-        let max_requests = reader.whole(REQUESTS_FIELD, 1..=u64::from(most));
+        let max_requests = reader.quota(REQUESTS_FIELD, 1..=u64::from(most));
         let window = reader.window(WINDOW_FIELD, FRIENDLY_WINDOW_FIELD, WINDOW_MS);
         let max_requests = u32::try_from(max_requests?).ok()?;
         Some(Self { max_requests, window_ns: nanos_of(window?) })

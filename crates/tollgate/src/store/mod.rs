@@ -4,6 +4,7 @@
 //! what is whole, and keeps within its bound by the algorithm's debt and join.
 
 mod counts;
+mod held;
 mod layout;
 mod mark;
 mod shard;
@@ -11,6 +12,7 @@ mod sharded;
 mod table;
 
 pub use counts::Counts;
+pub(crate) use held::Held;
 pub(crate) use sharded::Sharded;
 
 /// What a reset found.

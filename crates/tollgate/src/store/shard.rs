@@ -93,7 +93,7 @@ impl<S: Clone + Default> Shard<S> {
     }
 
     #[inline]
-    fn count(&mut self, allowed: bool) {
+    pub(super) fn count(&mut self, allowed: bool) {
         let count = if allowed { &mut self.counts.allowed } else { &mut self.counts.denied };
         *count = count.wrapping_add(1);
     }
@@ -106,22 +106,58 @@ impl<S: Clone + Default> Shard<S> {
         (hash, now, cost): (u64, Time, u64),
     ) -> Decision {
         let now = mark.judge(now);
-        let Some(cost) = rules.within_limit(cost) else {
-            return self.excessive(rules, mark, (hash, now));
-        };
+        let decision = self.judge(rules, now, (hash, now, cost));
+        if decision.allowed() { self.judge(rules, now, (hash, now, 0)) } else { decision }
+    }
+
+    /// What a call would be answered, with the figures after its charge. Keys whole at `mark` would make room.
+    pub(super) fn judge<A: Algorithm<State = S>>(
+        &self,
+        rules: &Rules<A>,
+        mark: Time,
+        (hash, now, cost): (u64, Time, u64),
+    ) -> Decision {
         let held = self.table.get(hash);
-        let state = held.cloned().unwrap_or_else(|| self.entering(rules, hash, now));
-        let decision = rules.algorithm.decide(&state, now, cost);
-        if !decision.allowed() {
-            return decision;
-        }
-        let untouched = rules.algorithm.decide(&state, now, 0);
-        let turned_away = held.is_none()
+        let entering;
+        let state = if let Some(state) = held {
+            state
+        } else {
+            entering = self.entering(rules, hash, now);
+            &entering
+        };
+        let Some(cost) = rules.within_limit(cost) else {
+            return rules.algorithm.decide(state, now, 0).denied(Reason::CostExceedsLimit);
+        };
+        let decision = rules.algorithm.decide(state, now, cost);
+        let turned_away = decision.allowed()
+            && held.is_none()
             && cost > 0
             && rules.on_full == OnFull::Deny
             && self.is_full(rules)
-            && self.weakest(rules, now).is_none_or(|weakest| weakest.debt > 0);
-        if turned_away { untouched.denied(Reason::TableFull) } else { untouched }
+            && self.weakest(rules, mark).is_none_or(|weakest| weakest.debt > 0);
+        if !turned_away {
+            return decision;
+        }
+        rules.algorithm.decide(state, now, 0).denied(Reason::TableFull)
+    }
+
+    /// Charges a call that was judged to be allowed, at this very time and under the same lock.
+    pub(super) fn charge<A: Algorithm<State = S>>(
+        &mut self,
+        rules: &Rules<A>,
+        mark: &Mark,
+        (hash, now, cost): (u64, Time, u64),
+    ) {
+        let Some(cost) = rules.within_limit(cost).filter(|cost| *cost > 0) else { return };
+        if let Some(state) = self.table.get_mut(hash) {
+            rules.algorithm.charge(state, now, cost);
+            return;
+        }
+        if rules.on_full == OnFull::Deny && self.is_full(rules) {
+            self.forget_one(rules, mark);
+        }
+        let state = self.entering(rules, hash, now);
+        self.take_in(rules, mark, (hash, now, cost), state);
     }
 
     /// The answer to a cost that can never be met.
@@ -165,7 +201,7 @@ impl<S: Clone + Default> Shard<S> {
         mark: &Mark,
         (hash, now, cost): (u64, Time, u32),
     ) -> Decision {
-        let mut state = self.entering(rules, hash, now);
+        let state = self.entering(rules, hash, now);
         let decision = rules.algorithm.decide(&state, now, cost);
         if !decision.allowed() || cost == 0 {
             return decision;
@@ -173,12 +209,23 @@ impl<S: Clone + Default> Shard<S> {
         if rules.on_full == OnFull::Deny && self.is_full(rules) && !self.forget_one(rules, mark) {
             return rules.algorithm.decide(&state, now, 0).denied(Reason::TableFull);
         }
+        self.take_in(rules, mark, (hash, now, cost), state);
+        decision
+    }
+
+    /// Takes in a key that was not held, with the charge that brings it.
+    fn take_in<A: Algorithm<State = S>>(
+        &mut self,
+        rules: &Rules<A>,
+        mark: &Mark,
+        (hash, now, cost): (u64, Time, u32),
+        mut state: S,
+    ) {
         if rules.algorithm.debt(&state, now) > 0 {
             self.counts.inherited_debts = self.counts.inherited_debts.saturating_add(1);
         }
         rules.algorithm.charge(&mut state, now, cost);
         self.admit(rules, mark, (hash, state));
-        decision
     }
 
     /// The state a key not held starts from: its overflow cell's, or a fresh one.

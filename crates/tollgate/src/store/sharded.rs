@@ -6,6 +6,7 @@ use parking_lot::{Mutex, MutexGuard};
 
 use super::ResetReport;
 use super::counts::Counts;
+use super::held::{Held, HeldKey};
 use super::layout::Layout;
 use super::mark::Mark;
 use super::shard::{Rules, Shard};
@@ -103,6 +104,32 @@ impl<A: Algorithm> Sharded<A> {
                 next.decide(hash, now, cost)
             }
         }
+    }
+
+    /// Hands a key on while its stripe's lock is held, so that other limits judge meanwhile.
+    pub(crate) fn hold(
+        &self,
+        (hash, now, cost): (u64, Time, u64),
+        then: &mut dyn FnMut(&mut dyn Held),
+    ) {
+        let mut room = self.stripes[self.rules.layout.stripe(hash)].0.lock();
+        let now = self.mark.advance(now);
+        let next = match &mut *room {
+            Room::Here(shard) => {
+                let (rules, mark) = (&self.rules, &*self.mark);
+                then(&mut HeldKey { rules, mark, shard, hash, now, cost });
+                return;
+            }
+            Room::Moved(next) => Arc::clone(next),
+        };
+        drop(room);
+        next.hold((hash, now, cost), then);
+    }
+
+    /// A number that orders the locks of stores which are held together. A store and those it moves to have one mark,
+    /// so they have one rank too.
+    pub(crate) fn rank(&self) -> usize {
+        Arc::as_ptr(&self.mark).addr()
     }
 
     /// Judges a call without charging it.

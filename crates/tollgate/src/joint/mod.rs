@@ -1,0 +1,281 @@
+//! Several limits that decide a call together: all are charged, or none is.
+//!
+//! A decision holds the locks of all its limits at once. It takes them one by one, has each judge as it is reached, and
+//! when the last has judged, charges and lets go, the last lock first. No lock is taken once one was let go, and
+//! all threads take locks in one order (clients' first, then tenants', then the global ones, and stores of one scope
+//! by their rank). So decisions are as if made one after another, and no two wait for each other.
+
+mod verdict;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use self::verdict::Verdict;
+use crate::clock::Time;
+use crate::decision::{RateLimitResult, Reason};
+use crate::key::Key;
+use crate::limit::{Mode, Scope};
+use crate::limit_name::LimitName;
+use crate::limiter::{Decided, DecidedEach, Environment, Limiter, Request};
+use crate::member::{Asked, Member};
+use crate::store::{Counts, ResetReport};
+use crate::tally::Tally;
+
+/// The key of a limit that counts everybody's calls together.
+const EVERYBODY: Key = Key(1);
+
+/// Limits that decide together.
+#[derive(Debug)]
+pub(crate) struct JointLimiter {
+    /// In the order in which locks are taken.
+    members: Box<[JointMember]>,
+    environment: Environment,
+    /// Outlives reloads.
+    tally: Arc<Tally>,
+}
+
+/// One of the limits.
+#[derive(Debug)]
+pub(crate) struct JointMember {
+    pub(crate) name: LimitName,
+    /// Where it stands in the config.
+    pub(crate) place: usize,
+    pub(crate) scope: Scope,
+    pub(crate) mode: Mode,
+    /// How often it is named: what a call costs is charged once for all of them.
+    pub(crate) times: u32,
+    /// Whether other endpoints use it too.
+    pub(crate) shared: bool,
+    pub(crate) limiter: Arc<dyn Member>,
+    /// Until when a ceiling is known to deny what it denied last, in nanoseconds.
+    pub(crate) denies_until: AtomicU64,
+}
+
+/// A call at the time it is judged by.
+#[derive(Clone, Copy, Debug)]
+struct TimedCall {
+    request: Request,
+    now: Time,
+}
+
+impl JointLimiter {
+    /// Limits in the order of the config.
+    pub(crate) fn new(
+        mut members: Vec<JointMember>,
+        environment: Environment,
+        tally: Arc<Tally>,
+    ) -> Self {
+        members.sort_by_key(|member| (member.scope, member.limiter.rank()));
+        Self { members: members.into(), environment, tally }
+    }
+
+    /// Judges a call and charges it where all limits allow it.
+    fn decide_with(&self, request: Request, mut verdict: Verdict) -> (Decided, Verdict) {
+        let now = request.time().unwrap_or_else(|| self.environment.now());
+        let call = TimedCall { request, now };
+        if let Some(missing) = self.tenant_missing(&request) {
+            return (missing.possible_at(request.costs()), verdict);
+        }
+        let ceiling_denies = self.members.iter().any(|member| now < member.known_to_deny_until());
+        if !(ceiling_denies && self.hear_one_by_one(&call, &mut verdict)) {
+            Self::hear_together(&self.members, &call, &mut verdict);
+        }
+        self.tally.count(request.key(), verdict.allows());
+        (verdict.result().possible_at(request.costs()), verdict)
+    }
+
+    /// Has the limits judge, each while the locks of those before it are held, and charges.
+    fn hear_together(members: &[JointMember], call: &TimedCall, verdict: &mut Verdict) {
+        let Some((member, rest)) = members.split_first() else { return };
+        let Some(asked) = member.asked(call) else {
+            return Self::hear_together(rest, call, verdict);
+        };
+        member.limiter.hold(asked, &mut |held| {
+            let judged = held.judge();
+            verdict.hear(member, &judged);
+            Self::hear_together(rest, call, verdict);
+            let charged = judged.allowed() && verdict.allows();
+            if charged {
+                held.charge();
+            }
+            member.remember(&judged, call.now);
+            let stands = charged || !judged.allowed();
+            verdict.note(member, if stands { judged } else { held.figures() });
+        });
+    }
+
+    /// Where a ceiling denies, so does the whole, whatever the others say: all are asked for their figures one after
+    /// another, and no lock is held while another is waited for. Says whether one did deny.
+    fn hear_one_by_one(&self, call: &TimedCall, verdict: &mut Verdict) -> bool {
+        let (others, ceilings) = self
+            .members
+            .split_at(self.members.partition_point(|member| member.scope < Scope::Global));
+        if !ceilings.iter().any(|member| member.denies(call)) {
+            return false;
+        }
+        for member in others.iter().chain(ceilings) {
+            let Some(asked) = member.asked(call) else { continue };
+            member.limiter.hold(asked, &mut |held| {
+                let judged = held.judge();
+                verdict.hear(member, &judged);
+                verdict.note(member, if judged.allowed() { held.figures() } else { judged });
+            });
+        }
+        let denied = !verdict.allows();
+        if !denied {
+            // What the ceiling had to give came back meanwhile.
+            verdict.start_again();
+        }
+        denied
+    }
+
+    /// The denial by the first limit that lacks a tenant to count by.
+    fn tenant_missing(&self, request: &Request) -> Option<RateLimitResult> {
+        if request.tenant_key().is_some() {
+            return None;
+        }
+        let lacks =
+            |member: &&JointMember| member.scope == Scope::Tenant && member.mode == Mode::Enforce;
+        let member = self.members.iter().find(lacks)?;
+        let limit = member.limiter.limit();
+        Some(RateLimitResult::refused(Reason::TenantMissing, limit).said_by(member.name))
+    }
+
+    /// The only limit, where there is but one that is this endpoint's own.
+    fn only(&self) -> Option<&JointMember> {
+        match &*self.members {
+            [only] if only.mode == Mode::Enforce && !only.shared => Some(only),
+            _ => None,
+        }
+    }
+}
+
+impl Limiter for JointLimiter {
+    fn decide(&self, request: Request) -> Decided {
+        match self.only().map(|only| (only, only.request(&request))) {
+            Some((only, Some(own))) => only.name_result(only.limiter.decide(own), &request),
+            Some((_, None)) | None => self.decide_with(request, Verdict::default()).0,
+        }
+    }
+
+    fn decide_each(&self, request: Request) -> DecidedEach {
+        let (decided, verdict) = self.decide_with(request, Verdict::with_each());
+        DecidedEach { decided, limits: verdict.into_each() }
+    }
+
+    /// The figures are those of each limit at a moment during the call.
+    fn look(&self, request: Request) -> Decided {
+        let request = request.or_at(self.environment.now());
+        if let Some(missing) = self.tenant_missing(&request) {
+            return missing.possible_at(request.costs());
+        }
+        let mut verdict = Verdict::default();
+        for member in &self.members {
+            let Some(own) = member.request(&request) else { continue };
+            let result = member.limiter.look(own).unwrap_or_else(|error| error.result());
+            verdict.hear(member, &result);
+            verdict.note(member, result);
+        }
+        verdict.result().possible_at(request.costs())
+    }
+
+    fn key(&self, name: &str) -> Key {
+        self.environment.hasher().key(name)
+    }
+
+    fn now(&self) -> Time {
+        self.environment.now()
+    }
+
+    /// Forgets what a client has used of the limits that count by client. What tenants and all together have used is
+    /// not the client's.
+    fn reset(&self, name: &str) -> ResetReport {
+        let mut report = ResetReport { had_state: false, inherits_debt: false };
+        for member in self.members.iter().filter(|member| member.scope == Scope::Client) {
+            let own = member.limiter.reset(name);
+            report.had_state |= own.had_state;
+            report.inherits_debt |= own.inherits_debt;
+        }
+        report
+    }
+
+    /// Calls as they were decided together; keys and evictions of the limits that are this endpoint's own.
+    fn counts(&self) -> Counts {
+        if let Some(only) = self.only() {
+            return only.limiter.counts();
+        }
+        let mut counts = Counts::default();
+        for member in self.members.iter().filter(|member| !member.shared) {
+            counts.add(&member.limiter.counts());
+        }
+        let Counts { allowed, denied, .. } = self.tally.counts();
+        Counts { allowed, denied, ..counts }
+    }
+
+    fn limit(&self) -> u32 {
+        let enforced = self.members.iter().filter(|member| member.mode == Mode::Enforce);
+        let limit = |member: &JointMember| {
+            member.limiter.limit().checked_div(member.times).unwrap_or(u32::MAX)
+        };
+        enforced.map(limit).min().unwrap_or(u32::MAX)
+    }
+}
+
+impl JointMember {
+    /// The key it counts a call under; `None` where a trial run lacks a tenant to count by.
+    fn key(&self, request: &Request) -> Option<Key> {
+        match self.scope {
+            Scope::Client => Some(request.key()),
+            Scope::Tenant => request.tenant_key(),
+            Scope::Global => Some(EVERYBODY),
+        }
+    }
+
+    /// What it is asked.
+    fn asked(&self, call: &TimedCall) -> Option<Asked> {
+        let key = self.key(&call.request)?;
+        let cost = call.request.costs().saturating_mul(u64::from(self.times));
+        Some(Asked { key, now: call.now, cost })
+    }
+
+    /// The same as a request of its own.
+    fn request(&self, request: &Request) -> Option<Request> {
+        let cost = request.costs().saturating_mul(u64::from(self.times));
+        Some(request.with_key(self.key(request)?).cost(cost))
+    }
+
+    fn name_result(&self, decided: Decided, request: &Request) -> Decided {
+        let result = decided.unwrap_or_else(|error| error.result());
+        self.in_calls(result).said_by(self.name).possible_at(request.costs())
+    }
+
+    /// What remains in calls of the endpoint, each of which may be charged more than once.
+    fn in_calls(&self, result: RateLimitResult) -> RateLimitResult {
+        if self.times <= 1 {
+            return result;
+        }
+        let times = u64::from(self.times);
+        result.with_remaining(result.remaining().checked_div(times).unwrap_or(0))
+    }
+
+    /// Whether it would deny a call now, by a look at it.
+    fn denies(&self, call: &TimedCall) -> bool {
+        let own = self.request(&call.request).map(|own| own.at(call.now));
+        self.mode == Mode::Enforce
+            && own.is_some_and(|own| !self.limiter.look(own).is_ok_and(|result| result.allowed()))
+    }
+
+    /// Remembers how long a ceiling denies, so that the next calls see it before they take a lock.
+    fn remember(&self, judged: &RateLimitResult, now: Time) {
+        let is_ceiling = self.scope == Scope::Global && self.mode == Mode::Enforce;
+        if is_ceiling && let Some(wait_ms) = judged.retry_after_ms() {
+            let until = now.as_nanos().saturating_add(wait_ms.saturating_mul(1_000_000));
+            self.denies_until.store(until, Ordering::Relaxed);
+        }
+    }
+
+    /// Only a hint: a refund or a reload may have given something back, and a smaller cost may fit.
+    fn known_to_deny_until(&self) -> Time {
+        Time::from_nanos(self.denies_until.load(Ordering::Relaxed))
+    }
+}

@@ -1,0 +1,115 @@
+//! What the limits of one decision come to together.
+
+use super::JointMember;
+use crate::decision::{RateLimitResult, Reason};
+use crate::limit::Mode;
+use crate::limiter::LimitResult;
+
+/// Gathers what each limit says: first whether it allows, and once all have said so, its figures.
+#[derive(Debug, Default)]
+pub(super) struct Verdict {
+    /// Of those that deny, the one with the longest wait.
+    denial: Option<Spoken<Urgency>>,
+    /// The one of which least remains.
+    least: Option<Spoken<u64>>,
+    /// What each says, where somebody asked for it: with its place in the config.
+    each: Option<Vec<(usize, LimitResult)>>,
+}
+
+/// What a limit says, and what makes it the one to speak for all.
+#[derive(Clone, Copy, Debug)]
+struct Spoken<T> {
+    weight: T,
+    place: usize,
+    result: RateLimitResult,
+}
+
+/// How long a denial holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Urgency {
+    /// So many milliseconds.
+    Wait(u64),
+    /// Nobody knows.
+    Open,
+    /// For good.
+    Never,
+}
+
+impl Urgency {
+    fn of(result: &RateLimitResult) -> Self {
+        match result.retry_after_ms() {
+            Some(wait_ms) => Self::Wait(wait_ms),
+            None if result.reason() == Some(Reason::CostExceedsLimit) => Self::Never,
+            None => Self::Open,
+        }
+    }
+}
+
+impl Verdict {
+    /// One that keeps what each limit says.
+    pub(super) fn with_each() -> Self {
+        Self { each: Some(Vec::new()), ..Self::default() }
+    }
+
+    /// Forgets what was said.
+    pub(super) fn start_again(&mut self) {
+        let each = self.each.take().map(|_| Vec::new());
+        *self = Self { each, ..Self::default() };
+    }
+
+    /// Whether all limits that were heard allow the call.
+    pub(super) const fn allows(&self) -> bool {
+        self.denial.is_none()
+    }
+
+    /// Hears whether a limit allows the call.
+    pub(super) fn hear(&mut self, member: &JointMember, result: &RateLimitResult) {
+        if result.allowed() || member.mode == Mode::Shadow {
+            return;
+        }
+        let (weight, place) = (Urgency::of(result), member.place);
+        let outranked = |said: &Spoken<Urgency>| {
+            weight > said.weight || (weight == said.weight && place < said.place)
+        };
+        if self.denial.as_ref().is_none_or(outranked) {
+            let result = result.said_by(member.name);
+            self.denial = Some(Spoken { weight, place, result });
+        }
+    }
+
+    /// Takes a limit's figures, as the decision leaves them.
+    pub(super) fn note(&mut self, member: &JointMember, figures: RateLimitResult) {
+        let result = member.in_calls(figures).said_by(member.name);
+        if let Some(each) = &mut self.each {
+            let (scope, mode) = (member.scope, member.mode);
+            each.push((member.place, LimitResult { scope, mode, result }));
+        }
+        if member.mode == Mode::Shadow {
+            return;
+        }
+        let (weight, place) = (result.remaining(), member.place);
+        let outranked = |said: &Spoken<u64>| {
+            weight < said.weight || (weight == said.weight && place < said.place)
+        };
+        if self.least.as_ref().is_none_or(outranked) {
+            self.least = Some(Spoken { weight, place, result });
+        }
+    }
+
+    /// The answer for all of them.
+    pub(super) fn result(&self) -> RateLimitResult {
+        match (&self.denial, &self.least) {
+            (Some(denial), Some(least)) => denial.result.with_remaining(least.weight),
+            (Some(denial), None) => denial.result,
+            (None, Some(least)) => least.result,
+            (None, None) => RateLimitResult::unlimited(),
+        }
+    }
+
+    /// What each limit says, in the order of the config.
+    pub(super) fn into_each(self) -> Vec<LimitResult> {
+        let mut each = self.each.unwrap_or_default();
+        each.sort_by_key(|(place, _)| *place);
+        each.into_iter().map(|(_, result)| result).collect()
+    }
+}
