@@ -83,6 +83,9 @@ impl LimitReader<'_> {
         let mut read = |entry: &Entry| {
             let subject = format!("limit {:?}", entry.key);
             findings.about(subject, |findings| {
+                if entry.key.is_empty() {
+                    findings.at(entry, format_args!("the name is empty; expected {NAME_EXPECTED}"));
+                }
                 let known: Vec<_> = LIMIT_FIELDS.into_iter().filter(|name| *name != NAME).collect();
                 let fields = Fields::of(&entry.value, "the limit", LIMIT_EXPECTED, findings)?;
                 fields.refuse_unknown(&known, findings);
@@ -104,7 +107,10 @@ impl LimitReader<'_> {
         let fields = Fields::of(node, &position, LIMIT_EXPECTED, findings)?;
         let subject = name_of(node).map_or(position, |name| format!("limit {name:?}"));
         findings.about(subject, |findings| {
-            let name = fields.text(NAME, "a text, such as \"day\"", findings);
+            let name = fields.text(NAME, NAME_EXPECTED, findings);
+            if let Some(node) = node.get(NAME).filter(|_| name == Some("")) {
+                findings.wrong(node, format_args!("`{NAME}`"), NAME_EXPECTED);
+            }
             fields.refuse_unknown(&LIMIT_FIELDS, findings);
             self.read_limit(name.unwrap_or_default(), &fields, findings).filter(|_| name.is_some())
         })
@@ -171,6 +177,8 @@ impl LimitReader<'_> {
         }
     }
 }
+
+const NAME_EXPECTED: &str = "a text, such as \"day\"";
 
 const LIMIT_EXPECTED: &str = "a map with `name`, `algorithm` and `algoConfig`";
 

@@ -52,6 +52,7 @@ fn config() -> Value {
                     { "type": "array", "items": { "$ref": "#/$defs/limit" } },
                     {
                         "type": "object",
+                        "propertyNames": { "minLength": 1 },
                         "additionalProperties": { "$ref": "#/$defs/sharedLimit" },
                     },
                 ],

@@ -24,6 +24,9 @@
 //! One limit for many clients, without endpoints, is a [`Keyed`]; limits from a file are read by the crate
 //! `tollgate-config`.
 //!
+//! An endpoint may have several limits, of any algorithms, by client, by tenant and for all together, which are charged
+//! all or none: see [`Policy`] and [`Limit`].
+//!
 //! # Which algorithm
 //! | algorithm | worst case in any window W | bytes a key | when |
 //! | --- | --- | --- | --- |
@@ -41,7 +44,8 @@
 //! - **Truthful.** Who waits [`retry_after_ms`](RateLimitResult::retry_after_ms) is admitted, and a millisecond
 //!   sooner is not, if nobody else uses the key.
 //! - **A denial costs nothing.** It changes neither what is allowed next nor when.
-//! - **All or nothing.** A cost is charged whole or not at all; one above the limit is an error, [`CostExceedsLimit`].
+//! - **All or nothing.** A cost is charged whole or not at all, and to all of an endpoint's limits or to none; one
+//!   above a limit is an error, [`CostExceedsLimit`].
 //! - **Keys are strangers**, until the table is full: then a newcomer may start with debt of keys that had to leave.
 //! - **Time only goes forward**, whatever the [`Clock`] does: each limiter goes by the latest time it has seen.
 //!
@@ -54,13 +58,14 @@
 //! | a bucket's capacity, a window's requests | 4,294,967,295; 1,000,000 for a log | refused |
 //! | a bucket's rate | 10^9 a second; a refill within 100 years | refused |
 //! | a window | 366 days | refused |
+//! | limits that decide one call | [16](Policy::LIMITS_MAX) | refused |
 //! | time | 481 years from the clock's origin | stands still |
 //!
 //! # Map
 //! [`RateLimiter`] is the door: it looks an endpoint's [`Limiter`] up and asks it. [`Keyed`] is the limiter: an
-//! [`Algorithm`], a store of keys and a [`Clock`], joined. [`Config`] says which limiters there are, [`LimiterFactory`]
-//! makes them from names and [`Parameters`], [`RateLimiter::reload`] changes them and tells by a [`ReloadReport`] what
-//! became of their state.
+//! [`Algorithm`], a store of keys and a [`Clock`], joined. [`Config`] says what each endpoint gets, its [`Policy`];
+//! [`LimiterFactory`] makes algorithms from names and [`Parameters`], [`RateLimiter::reload`] changes limits and tells by
+//! a [`ReloadReport`] what became of their state.
 
 pub mod algorithm;
 mod clock;
