@@ -271,8 +271,10 @@ impl Config {
     fn misfit(&self, policy: &ValidPolicy) -> Option<Fault> {
         let uses = self.uses(policy);
         if !policy.counts() {
-            let message = "`use` does not go with `unlimited` or `deny`; keep one of them";
-            return (!policy.uses.is_empty()).then(|| Fault::of_field("use", message));
+            let given = [("use", !policy.uses.is_empty()), ("penalty", policy.penalty.is_some())];
+            let (field, _) = given.into_iter().find(|(_, is_given)| *is_given)?;
+            let message = format!("`{field}` does not go with `unlimited` or `deny`; keep one");
+            return Some(Fault::of_field(field, message));
         }
         let names: BTreeSet<_> = policy.own().iter().map(|limit| &limit.name).collect();
         if let Some((limit, _)) = uses.iter().find(|(limit, _)| names.contains(&limit.name)) {

@@ -6,13 +6,16 @@ use std::sync::atomic::AtomicU64;
 
 use foldhash::fast::RandomState;
 
-use crate::config::Config;
+use crate::config::{Bounds, Config, OnFull};
+use crate::costing::Costing;
+use crate::factory::AnyAlgorithm;
 use crate::joint::{JointLimiter, JointMember};
 use crate::limit::{Mode, ValidLimit};
 use crate::limit_name::LimitName;
 use crate::limiter::{Environment, Limiter};
 use crate::member::Member;
 use crate::outright::{Exempting, Outright};
+use crate::penalty::Penalty;
 use crate::policy::{ValidPolicy, ValidRule};
 use crate::reload::{Change, ReloadReport};
 use crate::store::Counts;
@@ -39,6 +42,8 @@ struct Running {
     limits: Vec<RunningLimit>,
     /// Whether one limit answers for it, so that what the limit counts is what the endpoint does.
     is_alone: bool,
+    /// What blocks clients after too many denials, and what it was made from.
+    penalty: Option<(Penalty, Arc<dyn Member>)>,
     tallies: Tallies,
 }
 
@@ -191,9 +196,12 @@ impl<'a> Succession<'a> {
         let is_named = !matches!(policy.rule, ValidRule::One(_));
         let limits = self.limits(owner, policy.own(), is_named, (limits_before, removed));
         let tallies = before.map(|before| before.tallies.clone()).unwrap_or_default();
-        let limiter = self.limiter(policy, &limits, shared, &tallies);
+        let penalty_before = before.and_then(|before| before.penalty.as_ref());
+        let penalty = policy.penalty.map(|penalty| self.penalty(penalty, penalty_before));
+        let by_denials = penalty.as_ref().map(|(_, limiter)| Arc::clone(limiter));
+        let limiter = self.limiter(policy, (&limits, shared), by_denials, &tallies);
         let is_alone = !is_named && self.config.uses(policy).is_empty();
-        Running { limiter, limits, is_alone, tallies }
+        Running { limiter, limits, is_alone, penalty, tallies }
     }
 
     /// Limits that come after those before, by their names.
@@ -245,12 +253,31 @@ impl<'a> Succession<'a> {
         }
     }
 
-    /// Joins the limits of an endpoint.
+    /// What blocks clients after too many denials. Of those that had to leave a full table nothing is remembered: a
+    /// newcomer must not be blocked for them.
+    fn penalty(
+        &self,
+        penalty: Penalty,
+        before: Option<&(Penalty, Arc<dyn Member>)>,
+    ) -> (Penalty, Arc<dyn Member>) {
+        let algorithm = AnyAlgorithm::new(penalty);
+        let bounds = Bounds { on_full: OnFull::Admit, ..Bounds::default() };
+        let limiter = match before {
+            Some((before, limiter)) if *before == penalty => Some(Arc::clone(limiter)),
+            Some((_, limiter)) => {
+                algorithm.limiter_after(&**limiter, bounds).map(|(limiter, _)| limiter)
+            }
+            None => None,
+        };
+        (penalty, limiter.unwrap_or_else(|| algorithm.limiter(bounds, self.environment)))
+    }
+
+    /// Joins the limits of an endpoint, its own and those that are shared.
     fn limiter(
         &self,
         policy: &ValidPolicy,
-        own: &[RunningLimit],
-        shared: &[RunningLimit],
+        (own, shared): (&[RunningLimit], &[RunningLimit]),
+        penalty: Option<Arc<dyn Member>>,
         tallies: &Tallies,
     ) -> Arc<dyn Limiter> {
         let environment = || self.environment.clone();
@@ -259,7 +286,7 @@ impl<'a> Succession<'a> {
         let limiter: Arc<dyn Limiter> = match (&policy.rule, own) {
             (ValidRule::Unlimited, _) => Arc::new(Outright::unlimited(environment(), together())),
             (ValidRule::Deny, _) => Arc::new(Outright::blocked(environment(), together())),
-            (ValidRule::One(_), [only]) if uses.is_empty() => {
+            (ValidRule::One(_), [only]) if uses.is_empty() && penalty.is_none() => {
                 Arc::<dyn Member>::clone(&only.limiter)
             }
             (ValidRule::One(_) | ValidRule::Limits(_), _) => {
@@ -269,14 +296,19 @@ impl<'a> Succession<'a> {
                 });
                 let all = own.iter().map(|limit| (limit, 1, false)).chain(of_others);
                 let members = all.enumerate().map(member).collect();
-                Arc::new(JointLimiter::new(members, environment(), together()))
+                Arc::new(JointLimiter::new(members, penalty, environment(), together()))
             }
         };
-        if policy.exempt.is_empty() {
-            return limiter;
+        let limiter = if policy.exempt.is_empty() {
+            limiter
+        } else {
+            let unlimited = Outright::unlimited(environment(), Arc::clone(&tallies.exempt));
+            Arc::new(Exempting::new(&policy.exempt, unlimited, limiter))
+        };
+        match policy.cost {
+            1 => limiter,
+            cost => Arc::new(Costing { cost, limiter }),
         }
-        let unlimited = Outright::unlimited(environment(), Arc::clone(&tallies.exempt));
-        Arc::new(Exempting::new(&policy.exempt, unlimited, limiter))
     }
 }
 

@@ -64,12 +64,13 @@
 //! # Map
 //! [`RateLimiter`] is the door: it looks an endpoint's [`Limiter`] up and asks it. [`Keyed`] is the limiter: an
 //! [`Algorithm`], a store of keys and a [`Clock`], joined. [`Config`] says what each endpoint gets, its [`Policy`];
-//! [`LimiterFactory`] makes algorithms from names and [`Parameters`], [`RateLimiter::reload`] changes limits and tells by
-//! a [`ReloadReport`] what became of their state.
+//! [`LimiterFactory`] makes algorithms from names and [`Parameters`], [`RateLimiter::reload`] changes limits and tells
+//! by a [`ReloadReport`] what became of their state.
 
 pub mod algorithm;
 mod clock;
 mod config;
+mod costing;
 mod decision;
 mod endpoints;
 mod factory;
@@ -81,9 +82,11 @@ mod limiter;
 mod member;
 mod outright;
 mod parameters;
+mod penalty;
 mod policy;
 mod rate;
 mod rate_limiter;
+mod receipt;
 mod reload;
 mod store;
 mod summary;
@@ -111,6 +114,7 @@ pub use parameters::{
 pub use policy::Policy;
 pub use rate::{Rate, RateError};
 pub use rate_limiter::{Call, RateLimiter, RateLimiterBuilder};
+pub use receipt::Receipt;
 pub use reload::{Change, LimitChange, ReloadReport};
 pub use store::{Counts, ResetReport};
 pub use summary::{LimiterSummary, Owner, PolicyKind, PolicySummary};

@@ -10,6 +10,7 @@ use crate::config::{Bounds, LimiterConfig, OnFull};
 use crate::decision::{CallError, CostExceedsLimit, RateLimitResult};
 use crate::key::{Key, KeyHasher};
 use crate::limit::{Mode, Scope};
+use crate::receipt::Receipt;
 use crate::store::{Counts, ResetReport, Sharded};
 
 /// A token bucket for each key.
@@ -65,25 +66,32 @@ pub struct Request {
     key: Key,
     tenant: Option<Key>,
     cost: u64,
+    /// Whether the caller said what it costs.
+    is_priced: bool,
     at: Option<Time>,
 }
 
 impl Request {
-    /// A call of cost 1, now.
+    /// A call of cost 1, or of what its endpoint [costs](crate::Policy::cost), now.
     pub const fn new(key: Key) -> Self {
-        Self { key, tenant: None, cost: 1, at: None }
+        Self { key, tenant: None, cost: 1, is_priced: false, at: None }
     }
 
     /// With another cost. A cost of 0 only looks.
     #[must_use]
     pub const fn cost(self, cost: u64) -> Self {
-        Self { cost, ..self }
+        Self { cost, is_priced: true, ..self }
     }
 
     /// At a time of the caller's instead of the clock's, such as a recorded one.
     #[must_use]
     pub const fn at(self, time: Time) -> Self {
         Self { at: Some(time), ..self }
+    }
+
+    /// With this cost unless the caller said another.
+    pub(crate) const fn or_cost(self, cost: u64) -> Self {
+        if self.is_priced { self } else { self.cost(cost) }
     }
 
     /// On behalf of a tenant, by whom some limits count.
@@ -166,6 +174,16 @@ pub trait Limiter: Any + Debug + Send + Sync {
         let result = decided.unwrap_or_else(|error| error.result());
         let own = LimitResult { scope: Scope::Client, mode: Mode::Enforce, result };
         DecidedEach { decided, limits: vec![own] }
+    }
+
+    /// The same, with what it takes to give the charge back. By default that cannot be done.
+    fn decide_with_receipt(&self, request: Request) -> (Decided, Receipt) {
+        (self.decide(request), Receipt::none())
+    }
+
+    /// What a call costs that does not say.
+    fn default_cost(&self) -> u64 {
+        1
     }
 
     /// What a call would be answered, without charging it: the figures as they stand.
@@ -291,7 +309,7 @@ impl<A: Algorithm> Keyed<A> {
         (Self::of_store(store, self.environment.clone()), forgiven)
     }
 
-    pub(crate) fn store(&self) -> &Sharded<A> {
+    pub(crate) fn store(&self) -> &Arc<Sharded<A>> {
         &self.store
     }
 
@@ -306,6 +324,21 @@ impl<A: Algorithm> Limiter for Keyed<A> {
     fn decide(&self, request: Request) -> Decided {
         let now = self.time_of(request);
         self.store.decide(request.key.0, now, request.cost).possible_at(request.cost)
+    }
+
+    fn decide_with_receipt(&self, request: Request) -> (Decided, Receipt) {
+        let (now, mut result, mut charge) = (self.time_of(request), None, None);
+        self.store.hold((request.key.0, now, request.cost), &mut |held| {
+            let judged = held.judge();
+            if judged.allowed() {
+                held.charge();
+                charge = held.receipt();
+            }
+            result = Some(judged);
+        });
+        let result = result.unwrap_or_else(RateLimitResult::unlimited);
+        let receipt = Receipt::of(charge.into_iter().collect(), &self.environment);
+        (result.possible_at(request.cost), receipt)
     }
 
     fn look(&self, request: Request) -> Decided {

@@ -9,6 +9,7 @@ use crate::clock::Time;
 use crate::decision::{RateLimitResult, Reason};
 use crate::key::Key;
 use crate::limiter::{Decided, DecidedEach, Environment, Limiter, Request};
+use crate::receipt::Receipt;
 use crate::store::{Counts, ResetReport};
 use crate::tally::Tally;
 
@@ -91,6 +92,10 @@ impl Limiter for Exempting {
 
     fn decide_each(&self, request: Request) -> DecidedEach {
         self.limiter_of(request.key()).decide_each(request)
+    }
+
+    fn decide_with_receipt(&self, request: Request) -> (Decided, Receipt) {
+        self.limiter_of(request.key()).decide_with_receipt(request)
     }
 
     fn look(&self, request: Request) -> Decided {

@@ -2,10 +2,12 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::config::LimiterConfig;
 use crate::limit::{Limit, ValidLimit};
 use crate::parameters::{Fault, Faults};
+use crate::penalty::Penalty;
 
 /// What an endpoint gets. Most often one limit, which any algorithm or [`LimiterConfig`] turns into; else several that
 /// are charged all or none, or a word for the extremes.
@@ -36,6 +38,8 @@ pub struct Policy {
     rule: Rule,
     uses: Vec<String>,
     exempt: Vec<String>,
+    cost: u64,
+    penalty: Option<(u64, Duration)>,
 }
 
 #[derive(Clone, Debug)]
@@ -66,7 +70,7 @@ impl Policy {
     }
 
     fn of(rule: Rule) -> Self {
-        Self { rule, uses: Vec::new(), exempt: Vec::new() }
+        Self { rule, uses: Vec::new(), exempt: Vec::new(), cost: 1, penalty: None }
     }
 
     /// Also this limit, of those that endpoints share. Used twice, it is charged once for both.
@@ -83,6 +87,20 @@ impl Policy {
         self
     }
 
+    /// What a call costs that does not say, 1 unless this does: an expensive endpoint takes more of a shared quota.
+    #[must_use]
+    pub fn cost(self, cost: u64) -> Self {
+        Self { cost, ..self }
+    }
+
+    /// After so many denials in a row (1 to 1,000,000) the client is blocked for a time (1 ms to 366 days). A row ends
+    /// with a call that passes, or with as long a time without a denial. Denials are not free then: a client that polls
+    /// is blocked.
+    #[must_use]
+    pub fn penalty(self, denials: u64, block_for: Duration) -> Self {
+        Self { penalty: Some((denials, block_for)), ..self }
+    }
+
     /// Checks everything but the names of shared limits. `entry` is the endpoint, or `default`.
     ///
     /// # Errors
@@ -95,7 +113,14 @@ impl Policy {
             Rule::Limits(limits) => ValidRule::Limits(check_limits(limits)?),
         };
         let shared = |names: Vec<String>| names.into_iter().map(Into::into).collect();
-        Ok(ValidPolicy { rule, uses: shared(self.uses), exempt: shared(self.exempt) })
+        let penalty =
+            self.penalty.map(|(denials, time)| Penalty::new(denials, time)).transpose()?;
+        if self.cost == 0 {
+            let message = "`cost` is 0; expected at least 1, or `unlimited: true`";
+            return Err(Fault::of_field("cost", message).into());
+        }
+        let (uses, exempt) = (shared(self.uses), shared(self.exempt));
+        Ok(ValidPolicy { rule, uses, exempt, cost: self.cost, penalty })
     }
 }
 
@@ -137,6 +162,9 @@ pub(crate) struct ValidPolicy {
     pub(crate) uses: Vec<Arc<str>>,
     /// Clients without limits.
     pub(crate) exempt: Vec<Arc<str>>,
+    /// What a call costs that does not say.
+    pub(crate) cost: u64,
+    pub(crate) penalty: Option<Penalty>,
 }
 
 #[derive(Clone, Debug, PartialEq)]

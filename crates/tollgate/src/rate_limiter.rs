@@ -11,6 +11,7 @@ use crate::decision::{CallError, CostExceedsLimit, RateLimitResult};
 use crate::endpoints::{Endpoints, LimitCounts};
 use crate::key::{Key, KeyHasher};
 use crate::limiter::{Decided, DecidedEach, Environment, Limiter, Request};
+use crate::receipt::Receipt;
 use crate::reload::ReloadReport;
 use crate::store::{Counts, ResetReport};
 
@@ -59,20 +60,20 @@ pub struct Call<'a> {
     client: &'a str,
     endpoint: &'a str,
     tenant: Option<&'a str>,
-    cost: u64,
+    cost: Option<u64>,
     at: Option<Time>,
 }
 
 impl<'a> Call<'a> {
-    /// A call of cost 1, now.
+    /// A call of cost 1, or of what the endpoint [costs](crate::Policy::cost), now.
     pub const fn new(client: &'a str, endpoint: &'a str) -> Self {
-        Self { client, endpoint, tenant: None, cost: 1, at: None }
+        Self { client, endpoint, tenant: None, cost: None, at: None }
     }
 
     /// With another cost. A cost of 0 only looks.
     #[must_use]
     pub const fn cost(self, cost: u64) -> Self {
-        Self { cost, ..self }
+        Self { cost: Some(cost), ..self }
     }
 
     /// At a time of the caller's instead of the clock's, such as a recorded one.
@@ -88,7 +89,11 @@ impl<'a> Call<'a> {
     }
 
     fn request(&self, hasher: &KeyHasher) -> Request {
-        let request = Request::new(hasher.key(self.client)).cost(self.cost);
+        let request = Request::new(hasher.key(self.client));
+        let request = match self.cost {
+            Some(cost) => request.cost(cost),
+            None => request,
+        };
         let request = match self.tenant {
             Some(tenant) => request.tenant(hasher.key(tenant)),
             None => request,
@@ -147,7 +152,7 @@ impl RateLimiter {
         RateLimiterBuilder { config, environment: None, hasher: KeyHasher::secure() }
     }
 
-    /// Whether the client may call the endpoint now, at cost 1. It names no tenant: where a limit needs one, it is
+    /// Whether the client may call the endpoint now, at cost 1 (or what the endpoint costs). It names no tenant: where a limit needs one, it is
     /// denied, with [`Reason::TenantMissing`](crate::Reason::TenantMissing).
     #[inline]
     pub fn allow(&self, client: &str, endpoint: &str) -> RateLimitResult {
@@ -182,6 +187,17 @@ impl RateLimiter {
     pub fn decide_each(&self, call: &Call<'_>) -> DecidedEach {
         let request = call.request(self.environment.hasher());
         self.endpoints.load().find(call.endpoint).decide_each(request)
+    }
+
+    /// The same, with a receipt by which the charge can be given back.
+    pub fn decide_with_receipt(&self, call: &Call<'_>) -> (Decided, Receipt) {
+        let request = call.request(self.environment.hasher());
+        self.endpoints.load().find(call.endpoint).decide_with_receipt(request)
+    }
+
+    /// What a call costs: what it says, or else what its endpoint costs.
+    pub fn cost_of(&self, call: &Call<'_>) -> u64 {
+        call.cost.unwrap_or_else(|| self.endpoints.load().find(call.endpoint).default_cost())
     }
 
     /// Decides a batch in order, with the same answers as one by one; calls without a time share one reading of the

@@ -118,6 +118,24 @@ impl Algorithm for FixedWindow {
         state.count = state.count.saturating_add(cost);
     }
 
+    /// Which window it was.
+    fn trace(&self, state: &FixedWindowState) -> [u64; 2] {
+        [state.end.get().as_nanos(), 0]
+    }
+
+    fn refund(
+        &self,
+        state: &mut FixedWindowState,
+        now: Time,
+        cost: u32,
+        [end, _]: [u64; 2],
+    ) -> bool {
+        let is_open = now < state.end.get() && state.end.get().as_nanos() == end;
+        let refunded = if is_open { cost.min(state.count) } else { 0 };
+        state.count = state.count.saturating_sub(refunded);
+        refunded > 0
+    }
+
     fn debt(&self, state: &FixedWindowState, now: Time) -> u64 {
         u64::from(self.rolled(*state, now).count)
     }

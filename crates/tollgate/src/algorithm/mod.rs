@@ -55,6 +55,18 @@ pub trait Algorithm: Clone + PartialEq + Debug + Send + Sync + 'static {
     /// Takes the cost of a call that was allowed at this very state and time.
     fn charge(&self, state: &mut Self::State, now: Time, cost: u32);
 
+    /// What a [`refund`](Self::refund) of a charge has to know later of the state right after it.
+    fn trace(&self, _state: &Self::State) -> [u64; 2] {
+        [0; 2]
+    }
+
+    /// Gives back the cost of a charge that turned out not to be due; says whether anything was given back. `trace` is
+    /// what [`trace`](Self::trace) said right after the charge. Nothing is given back once the key would have been
+    /// whole, and never more than makes it whole. By default nothing is.
+    fn refund(&self, _state: &mut Self::State, _now: Time, _cost: u32, _trace: [u64; 2]) -> bool {
+        false
+    }
+
     /// How much of its quota the key has used: 0 exactly when it has all of it (the key may be forgotten), else
     /// a number that rises with the units used (the key with the lowest leaves first when the table is full).
     fn debt(&self, state: &Self::State, now: Time) -> u64;

@@ -149,6 +149,33 @@ impl Algorithm for SlidingWindowCounter {
         state.current = state.current.saturating_add(cost);
     }
 
+    /// Which window it was.
+    fn trace(&self, state: &SlidingWindowCounterState) -> [u64; 2] {
+        [state.end.get().as_nanos(), 0]
+    }
+
+    fn refund(
+        &self,
+        state: &mut SlidingWindowCounterState,
+        now: Time,
+        cost: u32,
+        [end, _]: [u64; 2],
+    ) -> bool {
+        let mut window = self.rolled(*state, now);
+        let this_end = window.end.get().as_nanos();
+        let count = if this_end == end {
+            &mut window.current
+        } else if this_end == end.saturating_add(self.0.window_ns) {
+            &mut window.previous
+        } else {
+            return false;
+        };
+        let refunded = cost.min(*count);
+        *count = count.saturating_sub(refunded);
+        *state = window;
+        refunded > 0
+    }
+
     fn debt(&self, state: &SlidingWindowCounterState, now: Time) -> u64 {
         let window = self.rolled(*state, now);
         let estimate = self.figures(window, now, 0).used();

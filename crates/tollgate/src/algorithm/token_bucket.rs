@@ -188,6 +188,33 @@ impl Algorithm for TokenBucket {
         *state = self.whole_after(state, now, cost).into_state();
     }
 
+    /// When the bucket would be whole if nothing more were taken.
+    fn trace(&self, state: &TokenBucketState) -> [u64; 2] {
+        let Span { nanos, fraction } = state.span();
+        [nanos, u64::from(fraction)]
+    }
+
+    /// The tokens come back, as many as fit. That they were away for a time stays: what came back meanwhile counts,
+    /// also where the bucket would have been whole without the charge.
+    fn refund(
+        &self,
+        state: &mut TokenBucketState,
+        now: Time,
+        cost: u32,
+        [nanos, fraction]: [u64; 2],
+    ) -> bool {
+        let after = Span { nanos, fraction: u32::try_from(fraction).unwrap_or(u32::MAX) };
+        let (before, now) = (state.span(), Span::at(now));
+        if after <= now || before <= now {
+            return false;
+        }
+        let parts = |span: Span| span.parts_after(Time::ZERO, self.rate);
+        let taken = parts(Span::of_tokens(self.rate, cost));
+        let refunded = parts(before).saturating_sub(taken).max(parts(now));
+        *state = Span::at(Time::ZERO).plus_parts(refunded, self.rate).into_state();
+        true
+    }
+
     fn debt(&self, state: &TokenBucketState, now: Time) -> u64 {
         // Every key's tokens take equally long, so the time until it is whole orders keys by tokens used.
         let whole_at = state.span();

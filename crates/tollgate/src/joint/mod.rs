@@ -18,17 +18,24 @@ use crate::limit::{Mode, Scope};
 use crate::limit_name::LimitName;
 use crate::limiter::{Decided, DecidedEach, Environment, Limiter, Request};
 use crate::member::{Asked, Member};
+use crate::receipt::Receipt;
 use crate::store::{Counts, ResetReport};
 use crate::tally::Tally;
 
 /// The key of a limit that counts everybody's calls together.
 const EVERYBODY: Key = Key(1);
 
+/// What results call a block for too many denials.
+const PENALTY: &str = "penalty";
+
 /// Limits that decide together.
 #[derive(Debug)]
 pub(crate) struct JointLimiter {
     /// In the order in which locks are taken.
     members: Box<[JointMember]>,
+    /// Blocks clients who were denied too often in a row. Its lock is taken before all others.
+    penalty: Option<Arc<dyn Member>>,
+    penalty_name: LimitName,
     environment: Environment,
     /// Outlives reloads.
     tally: Arc<Tally>,
@@ -62,11 +69,13 @@ impl JointLimiter {
     /// Limits in the order of the config.
     pub(crate) fn new(
         mut members: Vec<JointMember>,
+        penalty: Option<Arc<dyn Member>>,
         environment: Environment,
         tally: Arc<Tally>,
     ) -> Self {
         members.sort_by_key(|member| (member.scope, member.limiter.rank()));
-        Self { members: members.into(), environment, tally }
+        let penalty_name = LimitName::of(PENALTY);
+        Self { members: members.into(), penalty, penalty_name, environment, tally }
     }
 
     /// Judges a call and charges it where all limits allow it.
@@ -76,12 +85,42 @@ impl JointLimiter {
         if let Some(missing) = self.tenant_missing(&request) {
             return (missing.possible_at(request.costs()), verdict);
         }
-        let ceiling_denies = self.members.iter().any(|member| now < member.known_to_deny_until());
-        if !(ceiling_denies && self.hear_one_by_one(&call, &mut verdict)) {
-            Self::hear_together(&self.members, &call, &mut verdict);
+        match &self.penalty {
+            None => self.hear(&call, &mut verdict),
+            Some(penalty) => self.hear_unless_blocked(&**penalty, &call, &mut verdict),
         }
         self.tally.count(request.key(), verdict.allows());
         (verdict.result().possible_at(request.costs()), verdict)
+    }
+
+    /// Has all limits judge, and charges where they agree.
+    fn hear(&self, call: &TimedCall, verdict: &mut Verdict) {
+        let ceiling_denies =
+            self.members.iter().any(|member| call.now < member.known_to_deny_until());
+        if !(ceiling_denies && self.hear_one_by_one(call, verdict)) {
+            Self::hear_together(&self.members, call, verdict);
+        }
+    }
+
+    /// The same while the client's row of denials is held: it grows by a denial, and ends with a call that passes.
+    fn hear_unless_blocked(&self, penalty: &dyn Member, call: &TimedCall, verdict: &mut Verdict) {
+        let asked = Asked { key: call.request.key(), now: call.now, cost: 1 };
+        penalty.hold(asked, &mut |held| {
+            let judged = held.judge();
+            if !judged.allowed() {
+                return verdict.block(&judged, self.penalty_name);
+            }
+            self.hear(call, verdict);
+            if verdict.denies_for_now() {
+                held.charge();
+                let judged = held.judge();
+                if !judged.allowed() {
+                    verdict.block(&judged, self.penalty_name);
+                }
+            } else if verdict.allows() && call.request.costs() > 0 {
+                held.forget();
+            }
+        });
     }
 
     /// Has the limits judge, each while the locks of those before it are held, and charges.
@@ -97,6 +136,7 @@ impl JointLimiter {
             let charged = judged.allowed() && verdict.allows();
             if charged {
                 held.charge();
+                verdict.keep(held);
             }
             member.remember(&judged, call.now);
             let stands = charged || !judged.allowed();
@@ -144,7 +184,9 @@ impl JointLimiter {
     /// The only limit, where there is but one that is this endpoint's own.
     fn only(&self) -> Option<&JointMember> {
         match &*self.members {
-            [only] if only.mode == Mode::Enforce && !only.shared => Some(only),
+            [only] if only.mode == Mode::Enforce && !only.shared && self.penalty.is_none() => {
+                Some(only)
+            }
             _ => None,
         }
     }
@@ -163,6 +205,11 @@ impl Limiter for JointLimiter {
         DecidedEach { decided, limits: verdict.into_each() }
     }
 
+    fn decide_with_receipt(&self, request: Request) -> (Decided, Receipt) {
+        let (decided, verdict) = self.decide_with(request, Verdict::with_receipt());
+        (decided, Receipt::of(verdict.into_charges(), &self.environment))
+    }
+
     /// The figures are those of each limit at a moment during the call.
     fn look(&self, request: Request) -> Decided {
         let request = request.or_at(self.environment.now());
@@ -175,6 +222,12 @@ impl Limiter for JointLimiter {
             let result = member.limiter.look(own).unwrap_or_else(|error| error.result());
             verdict.hear(member, &result);
             verdict.note(member, result);
+        }
+        if let Some(penalty) = &self.penalty {
+            let blocked = penalty.look(request.cost(1)).unwrap_or_else(|error| error.result());
+            if !blocked.allowed() {
+                verdict.block(&blocked, self.penalty_name);
+            }
         }
         verdict.result().possible_at(request.costs())
     }
@@ -191,8 +244,9 @@ impl Limiter for JointLimiter {
     /// not the client's.
     fn reset(&self, name: &str) -> ResetReport {
         let mut report = ResetReport { had_state: false, inherits_debt: false };
-        for member in self.members.iter().filter(|member| member.scope == Scope::Client) {
-            let own = member.limiter.reset(name);
+        let by_client = self.members.iter().filter(|member| member.scope == Scope::Client);
+        for limiter in by_client.map(|member| &member.limiter).chain(&self.penalty) {
+            let own = limiter.reset(name);
             report.had_state |= own.had_state;
             report.inherits_debt |= own.inherits_debt;
         }

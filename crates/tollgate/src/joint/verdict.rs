@@ -3,7 +3,9 @@
 use super::JointMember;
 use crate::decision::{RateLimitResult, Reason};
 use crate::limit::Mode;
+use crate::limit_name::LimitName;
 use crate::limiter::LimitResult;
+use crate::store::{Charge, Held};
 
 /// Gathers what each limit says: first whether it allows, and once all have said so, its figures.
 #[derive(Debug, Default)]
@@ -14,6 +16,8 @@ pub(super) struct Verdict {
     least: Option<Spoken<u64>>,
     /// What each says, where somebody asked for it: with its place in the config.
     each: Option<Vec<(usize, LimitResult)>>,
+    /// What was charged, where somebody asked for a receipt.
+    charges: Option<Vec<Charge>>,
 }
 
 /// What a limit says, and what makes it the one to speak for all.
@@ -51,10 +55,38 @@ impl Verdict {
         Self { each: Some(Vec::new()), ..Self::default() }
     }
 
+    /// One that keeps what is charged.
+    pub(super) fn with_receipt() -> Self {
+        Self { charges: Some(Vec::new()), ..Self::default() }
+    }
+
     /// Forgets what was said.
     pub(super) fn start_again(&mut self) {
         let each = self.each.take().map(|_| Vec::new());
-        *self = Self { each, ..Self::default() };
+        let charges = self.charges.take();
+        *self = Self { each, charges, ..Self::default() };
+    }
+
+    /// Whether the call is denied, and might be allowed at another time.
+    pub(super) fn denies_for_now(&self) -> bool {
+        self.denial.as_ref().is_some_and(|denial| denial.weight != Urgency::Never)
+    }
+
+    /// Hears that the client is blocked, whatever its limits say.
+    pub(super) fn block(&mut self, result: &RateLimitResult, name: LimitName) {
+        let (weight, place) = (Urgency::of(result), usize::MAX);
+        let result = result.said_by(name);
+        if self.denial.as_ref().is_none_or(|said| weight > said.weight) {
+            self.denial = Some(Spoken { weight, place, result });
+        }
+        self.least = Some(Spoken { weight: 0, place, result });
+    }
+
+    /// Keeps what a limit was charged, for a receipt.
+    pub(super) fn keep(&mut self, held: &dyn Held) {
+        if let Some(charges) = &mut self.charges {
+            charges.extend(held.receipt());
+        }
     }
 
     /// Whether all limits that were heard allow the call.
@@ -104,6 +136,11 @@ impl Verdict {
             (None, Some(least)) => least.result,
             (None, None) => RateLimitResult::unlimited(),
         }
+    }
+
+    /// What was charged.
+    pub(super) fn into_charges(self) -> Vec<Charge> {
+        self.charges.unwrap_or_default()
     }
 
     /// What each limit says, in the order of the config.

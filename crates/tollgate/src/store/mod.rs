@@ -12,7 +12,7 @@ mod sharded;
 mod table;
 
 pub use counts::Counts;
-pub(crate) use held::Held;
+pub(crate) use held::{Charge, Held};
 pub(crate) use sharded::Sharded;
 
 /// What a reset found.

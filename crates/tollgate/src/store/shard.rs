@@ -2,6 +2,7 @@
 
 use super::ResetReport;
 use super::counts::Counts;
+use super::held::Charge;
 use super::layout::Layout;
 use super::mark::Mark;
 use super::table::Table;
@@ -158,6 +159,30 @@ impl<S: Clone + Default> Shard<S> {
         }
         let state = self.entering(rules, hash, now);
         self.take_in(rules, mark, (hash, now, cost), state);
+    }
+
+    /// What a refund has to know of the charge just made; `None` where the key went straight to its overflow cell.
+    pub(super) fn trace<A: Algorithm<State = S>>(
+        &self,
+        rules: &Rules<A>,
+        hash: u64,
+    ) -> Option<[u64; 2]> {
+        self.table.get(hash).map(|state| rules.algorithm.trace(state))
+    }
+
+    /// Gives a charge back to a key that is held; says whether anything was.
+    pub(super) fn refund<A: Algorithm<State = S>>(
+        &mut self,
+        rules: &Rules<A>,
+        charge: &Charge,
+        now: Time,
+    ) -> bool {
+        let refund = |state| rules.algorithm.refund(state, now, charge.cost, charge.trace);
+        self.table.get_mut(charge.hash).is_some_and(refund)
+    }
+
+    pub(super) fn forget(&mut self, hash: u64) {
+        self.table.remove(hash);
     }
 
     /// The answer to a cost that can never be met.

@@ -6,7 +6,7 @@ use parking_lot::{Mutex, MutexGuard};
 
 use super::ResetReport;
 use super::counts::Counts;
-use super::held::{Held, HeldKey};
+use super::held::{Charge, Held, HeldKey, Refund};
 use super::layout::Layout;
 use super::mark::Mark;
 use super::shard::{Rules, Shard};
@@ -108,7 +108,7 @@ impl<A: Algorithm> Sharded<A> {
 
     /// Hands a key on while its stripe's lock is held, so that other limits judge meanwhile.
     pub(crate) fn hold(
-        &self,
+        self: &Arc<Self>,
         (hash, now, cost): (u64, Time, u64),
         then: &mut dyn FnMut(&mut dyn Held),
     ) {
@@ -117,7 +117,7 @@ impl<A: Algorithm> Sharded<A> {
         let next = match &mut *room {
             Room::Here(shard) => {
                 let (rules, mark) = (&self.rules, &*self.mark);
-                then(&mut HeldKey { rules, mark, shard, hash, now, cost });
+                then(&mut HeldKey { store: self, rules, mark, shard, hash, now, cost });
                 return;
             }
             Room::Moved(next) => Arc::clone(next),
@@ -254,6 +254,17 @@ impl<A: Algorithm> Sharded<A> {
             });
             assert!(checked.is_ok(), "only the store in use is checked");
         }
+    }
+}
+
+impl<A: Algorithm> Refund for Sharded<A> {
+    /// Under other parameters than those it was charged by, a charge cannot be told from others, so it stays.
+    fn refund(&self, charge: &Charge, now: Time) -> bool {
+        let stripe = self.rules.layout.stripe(charge.hash);
+        self.with_shard(stripe, |store, shard| {
+            shard.refund(&store.rules, charge, store.mark.advance(now))
+        })
+        .unwrap_or_else(|moved| moved.algorithm() == self.algorithm() && moved.refund(charge, now))
     }
 }
 
