@@ -1,15 +1,17 @@
 //! What one endpoint gets: what stands behind `default`, or in one entry of `endpoints`.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
+use tollgate::algorithm::WINDOW_MS;
 use tollgate::{Policy, unknown_shared_limit};
 
 use crate::fields::Fields;
 use crate::findings::Findings;
 use crate::limits::{Bounds, LimitReader, name_of};
 use crate::names::{
-    ALGO_CONFIG, ALGORITHM, DEFAULT, DENY, ENDPOINT, ENDPOINTS, ENTRY_FIELDS, EXEMPT,
-    LIMITER_FIELDS, LIMITS, UNLIMITED, USE,
+    ALGO_CONFIG, ALGORITHM, BLOCK_FOR, COST, DEFAULT, DENIALS, DENY, ENDPOINT, ENDPOINTS,
+    ENTRY_FIELDS, EXEMPT, LIMITER_FIELDS, LIMITS, PENALTY, PENALTY_FIELDS, UNLIMITED, USE,
 };
 use crate::tree::{Node, Position};
 
@@ -71,6 +73,8 @@ impl EntryReader<'_> {
         let uses = fields.texts(USE, "the names of shared limits", findings);
         self.refuse_unknown_uses(&uses, findings);
         let exempt = fields.texts(EXEMPT, "the names of clients", findings);
+        let cost = fields.whole(COST, 1..=u64::from(u32::MAX), findings).unwrap_or(1);
+        let penalty = read_penalty(fields, findings);
         let bounds = Bounds::read(fields, findings).within(self.limits.bounds);
         let limits = LimitReader { bounds, ..self.limits };
         let policy = match form? {
@@ -85,7 +89,11 @@ impl EntryReader<'_> {
             }
         };
         let policy = uses.iter().fold(policy, |policy, (name, _)| policy.uses(*name));
-        Some(policy.exempt(exempt.iter().map(|(client, _)| *client)))
+        let policy = policy.exempt(exempt.iter().map(|(client, _)| *client)).cost(cost);
+        Some(match penalty {
+            Some((denials, block_for)) => policy.penalty(denials, block_for),
+            None => policy,
+        })
     }
 
     fn refuse_unknown_uses(&self, uses: &[(&str, Position)], findings: &mut Findings) {
@@ -133,6 +141,20 @@ impl EntryReader<'_> {
     }
 }
 
+/// Reads after how many denials in a row a client is blocked, and for how long.
+fn read_penalty(fields: &Fields<'_>, findings: &mut Findings) -> Option<(u64, Duration)> {
+    let node = &fields.get(PENALTY)?.value;
+    let expected = format!("a map with `{DENIALS}` and `{BLOCK_FOR}`");
+    let fields = Fields::of(node, &format!("`{PENALTY}`"), &expected, findings)?;
+    findings.about(PENALTY.to_owned(), |findings| {
+        fields.refuse_unknown(&PENALTY_FIELDS, findings);
+        fields.required(DENIALS, "how many denials in a row", findings);
+        let denials = fields.whole(DENIALS, Policy::PENALTY_DENIALS, findings);
+        let block_for = fields.duration(BLOCK_FOR, WINDOW_MS, findings);
+        denials.zip(block_for)
+    })
+}
+
 /// Which way an entry says what its endpoint gets; two of them are a fault.
 fn form_of(fields: &Fields<'_>, findings: &mut Findings) -> Option<Form> {
     let is_true = |name, findings: &mut _| fields.flag(name, findings).unwrap_or(false);
@@ -151,8 +173,8 @@ fn form_of(fields: &Fields<'_>, findings: &mut Findings) -> Option<Form> {
         return Some(form);
     };
     let is_extreme = matches!(form, Form::Unlimited | Form::Deny);
-    let uses = (is_extreme && fields.get(USE).is_some()).then_some(USE);
-    let other = given.next().map(|(other, _)| other).or(uses);
+    let beside = [USE, PENALTY].into_iter().find(|name| fields.get(name).is_some());
+    let other = given.next().map(|(other, _)| other).or_else(|| beside.filter(|_| is_extreme));
     let Some(other) = other else { return Some(form) };
     if let Some(entry) = fields.get(other) {
         let message = format!("`{name}` and `{other}` do not go together; keep one of them");

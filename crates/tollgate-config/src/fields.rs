@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::ops::RangeInclusive;
+use std::time::Duration;
 
 use tollgate::{Parameters, nearest_name, unknown_field};
 
@@ -132,6 +133,23 @@ impl<'a> Fields<'a> {
             findings.add_faults(&faults, |_| node.into());
         }
         whole
+    }
+
+    /// A time with its unit, such as `10m`, that has to be there; `range` is in milliseconds.
+    pub(crate) fn duration(
+        &self,
+        name: &'static str,
+        range: RangeInclusive<u64>,
+        findings: &mut Findings,
+    ) -> Option<Duration> {
+        let node = self.required(name, "a time, such as 10m", findings)?;
+        let parameters = Parameters::new().with(name, (&node.value).into());
+        let mut reader = parameters.reader();
+        let duration = reader.duration(name, range);
+        if let Err(faults) = reader.finish() {
+            findings.add_faults(&faults, |_| node.into());
+        }
+        duration
     }
 
     /// One of a few words, each with its meaning, that may be left out.

@@ -59,6 +59,8 @@
 //! | entry | `unlimited`, `deny` | or `true` for no limit, or for no call |
 //! | entry | `use` | the names of the shared limits that it uses, beside its own or alone |
 //! | entry | `exempt` | clients that no limit of the entry holds for |
+//! | entry | `cost` | what a call costs that does not say; unless said 1 |
+//! | entry | `penalty` | a block for `blockFor` (`10m`) after so many `denials` in a row |
 //! | limit | `name` | required: what results and reloads know it by |
 //! | limit | `algorithm`, `algoConfig` | required, as on an entry |
 //! | limit | `scope` | whose calls it counts together: `client` (unless said), `tenant` or `global` |

@@ -14,6 +14,10 @@ pub(crate) const USE: &str = "use";
 pub(crate) const UNLIMITED: &str = "unlimited";
 pub(crate) const DENY: &str = "deny";
 pub(crate) const EXEMPT: &str = "exempt";
+pub(crate) const COST: &str = "cost";
+pub(crate) const PENALTY: &str = "penalty";
+pub(crate) const DENIALS: &str = "denials";
+pub(crate) const BLOCK_FOR: &str = "blockFor";
 pub(crate) const NAME: &str = "name";
 pub(crate) const SCOPE: &str = "scope";
 pub(crate) const MODE: &str = "mode";
@@ -26,12 +30,38 @@ pub(crate) const CONFIG_FIELDS: [&str; 6] =
     [DEFAULT, ENDPOINTS, SHARED_LIMITS, EVERY, MAX_KEYS, ON_FULL];
 
 /// What `default` may say, and an entry beside its endpoint.
-pub(crate) const LIMITER_FIELDS: [&str; 9] =
-    [ALGORITHM, ALGO_CONFIG, LIMITS, USE, UNLIMITED, DENY, EXEMPT, MAX_KEYS, ON_FULL];
+pub(crate) const LIMITER_FIELDS: [&str; 11] = [
+    ALGORITHM,
+    ALGO_CONFIG,
+    LIMITS,
+    USE,
+    UNLIMITED,
+    DENY,
+    EXEMPT,
+    COST,
+    PENALTY,
+    MAX_KEYS,
+    ON_FULL,
+];
 
 /// What an entry of `endpoints` may say.
-pub(crate) const ENTRY_FIELDS: [&str; 10] =
-    [ENDPOINT, ALGORITHM, ALGO_CONFIG, LIMITS, USE, UNLIMITED, DENY, EXEMPT, MAX_KEYS, ON_FULL];
+pub(crate) const ENTRY_FIELDS: [&str; 12] = [
+    ENDPOINT,
+    ALGORITHM,
+    ALGO_CONFIG,
+    LIMITS,
+    USE,
+    UNLIMITED,
+    DENY,
+    EXEMPT,
+    COST,
+    PENALTY,
+    MAX_KEYS,
+    ON_FULL,
+];
+
+/// What a penalty may say.
+pub(crate) const PENALTY_FIELDS: [&str; 2] = [DENIALS, BLOCK_FOR];
 
 /// What a limit with a name may say.
 pub(crate) const LIMIT_FIELDS: [&str; 8] =

@@ -5,12 +5,14 @@ use std::ops::RangeInclusive;
 
 use serde_json::{Value, json};
 use tollgate::algorithm::WINDOW_MS;
-use tollgate::{LimiterConfig, LimiterFactory, OnFull, Rate, SlidingWindowLog, TokenBucket};
+use tollgate::{
+    LimiterConfig, LimiterFactory, OnFull, Policy, Rate, SlidingWindowLog, TokenBucket,
+};
 
 use crate::names::{
-    ALGO_CONFIG, ALGORITHM, DEFAULT, DENY, ENDPOINT, ENDPOINTS, EVERY, EXEMPT, LIMITS, MAX_KEYS,
-    MODE, MODE_WORDS, NAME, ON_FULL, ON_FULL_WORDS, SCOPE, SCOPE_WORDS, SHARED_LIMITS, UNLIMITED,
-    USE, WAS,
+    ALGO_CONFIG, ALGORITHM, BLOCK_FOR, COST, DEFAULT, DENIALS, DENY, ENDPOINT, ENDPOINTS, EVERY,
+    EXEMPT, LIMITS, MAX_KEYS, MODE, MODE_WORDS, NAME, ON_FULL, ON_FULL_WORDS, PENALTY, SCOPE,
+    SCOPE_WORDS, SHARED_LIMITS, UNLIMITED, USE, WAS,
 };
 
 const DECIMAL: &str = r"\+?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?";
@@ -87,6 +89,22 @@ fn policy() -> Value {
     properties[USE] = texts("Shared limits that this endpoint uses.");
     properties[UNLIMITED] = flag("No limit at all, not even those of every endpoint.");
     properties[DENY] = flag("Nobody may call.");
+    properties[COST] =
+        whole("What a call costs that does not say; 1 unless said.", 1..=u64::from(u32::MAX));
+    properties[PENALTY] = json!({
+        "description": "Blocks a client who was denied so many times in a row.",
+        "type": "object",
+        "required": [DENIALS, BLOCK_FOR],
+        "additionalProperties": false,
+        "properties": {
+            DENIALS: whole("How many denials in a row.", Policy::PENALTY_DENIALS),
+            BLOCK_FOR: {
+                "description": "For how long, with the unit: 30s, 10m, 1h.",
+                "type": "string",
+                "pattern": format!("^{DURATION}$"),
+            },
+        },
+    });
     properties[EXEMPT] = texts("Clients that no limit of this endpoint holds for.");
     let is_true =
         |name: &str| json!({ "properties": { name: { "const": true } }, "required": [name] });
@@ -97,18 +115,19 @@ fn policy() -> Value {
         is_true(DENY),
         json!({ "required": [USE] }),
     ];
+    let penalty = json!({ "required": [PENALTY] });
     json!({
         "type": "object",
         "additionalProperties": false,
         "properties": properties,
         "anyOf": forms,
-        "allOf": forms_apart(&forms).into_iter().chain(parameters_by_algorithm()).collect::<Vec<_>>(),
+        "allOf": forms_apart(&forms, &penalty).into_iter().chain(parameters_by_algorithm()).collect::<Vec<_>>(),
         "dependentRequired": { ALGORITHM: [ALGO_CONFIG], ALGO_CONFIG: [ALGORITHM] },
     })
 }
 
-/// An entry has one form; shared limits go with those that count.
-fn forms_apart(forms: &[Value; 5]) -> Vec<Value> {
+/// An entry has one form; shared limits and penalties go with those that count.
+fn forms_apart(forms: &[Value; 5], penalty: &Value) -> Vec<Value> {
     let [one, limits, unlimited, deny, shared] = forms;
     let pairs = [
         (one, limits),
@@ -119,6 +138,8 @@ fn forms_apart(forms: &[Value; 5]) -> Vec<Value> {
         (unlimited, deny),
         (unlimited, shared),
         (deny, shared),
+        (unlimited, penalty),
+        (deny, penalty),
     ];
     pairs.map(|(one, other)| json!({ "not": { "allOf": [one, other] } })).into()
 }

@@ -2,7 +2,7 @@
 
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
-use tollgate::{Call, Time};
+use tollgate::{Call, RateLimiter, Time};
 
 use crate::decimal::{self, TIME_EXPECTED};
 use crate::json::{Fields, Value};
@@ -37,20 +37,22 @@ pub struct Event {
     pub tenant: Option<String>,
     /// Where.
     pub endpoint: String,
-    /// How many requests it counts as. 0 only looks.
-    pub cost: u64,
+    /// How many requests it counts as; 0 only looks. Where it does not say, it is what the endpoint costs: 1, unless
+    /// the config says otherwise.
+    #[serde(serialize_with = "serialize_cost")]
+    pub cost: Option<u64>,
 }
 
 impl Event {
-    /// A call of cost 1.
+    /// A call that does not say what it costs.
     pub fn new(at: Time, client: impl Into<String>, endpoint: impl Into<String>) -> Self {
-        Self { at, client: client.into(), tenant: None, endpoint: endpoint.into(), cost: 1 }
+        Self { at, client: client.into(), tenant: None, endpoint: endpoint.into(), cost: None }
     }
 
     /// With another cost.
     #[must_use]
     pub fn cost(self, cost: u64) -> Self {
-        Self { cost, ..self }
+        Self { cost: Some(cost), ..self }
     }
 
     /// On behalf of a tenant.
@@ -78,15 +80,22 @@ impl Event {
         };
         let endpoint = required(fields, "endpoint", "a string", string)?;
         let cost = match fields.value("cost") {
-            Some(_) => required(fields, "cost", COST_EXPECTED, read_cost)?,
-            None => 1,
+            Some(_) => Some(required(fields, "cost", COST_EXPECTED, read_cost)?),
+            None => None,
         };
         Ok(Self { at, client, tenant, endpoint, cost })
     }
 
+    /// Has it say what it costs, where it does not.
+    pub(crate) fn price_by(&mut self, limiter: &RateLimiter) {
+        let cost = limiter.cost_of(&self.call());
+        self.cost = Some(cost);
+    }
+
     /// The call to decide.
     pub fn call(&self) -> Call<'_> {
-        let call = Call::new(&self.client, &self.endpoint).cost(self.cost).at(self.at);
+        let call = Call::new(&self.client, &self.endpoint).at(self.at);
+        let call = self.cost.into_iter().fold(call, Call::cost);
         self.tenant.iter().fold(call, |call, tenant| call.tenant(tenant))
     }
 }
@@ -135,6 +144,12 @@ fn serialize_millis<S: Serializer>(time: &Time, serializer: S) -> Result<S::Ok, 
     millis.map_err(serde::ser::Error::custom)?.serialize(serializer)
 }
 
+/// A cost that was not said is written as the 1 it is for any limiter that knows no other.
+#[expect(clippy::ref_option, reason = "serde hands fields on by reference")]
+fn serialize_cost<S: Serializer>(cost: &Option<u64>, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_u64(cost.unwrap_or(1))
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -151,7 +166,7 @@ mod tests {
         for (line, event) in [
             (
                 r#"{"atMs": 12.5, "client": "alice", "endpoint": "GET /x", "cost": 1}"#,
-                alice(12_500_000),
+                alice(12_500_000).cost(1),
             ),
             (r#"{"endpoint":"GET /x","client":"\u0061lice","atMs":1e-6}"#, alice(1)),
             (r#" {"atMs":0,"client":"alice","endpoint":"GET /x","cost":0} "#, alice(0).cost(0)),

@@ -126,6 +126,9 @@ impl Replay {
             let last = event.is_none();
             batch.extend(event);
             if last || batch.len() == BATCH {
+                for event in &mut batch {
+                    event.price_by(&self.limiter);
+                }
                 decide(&self.limiter, &batch, &mut tally, &mut each)?;
                 batch.clear();
             }

@@ -218,19 +218,38 @@ impl<'a> ParameterReader<'a> {
         if field == millis {
             return self.whole(millis, range).map(Duration::from_millis);
         }
-        let window = match value {
+        self.time_within(field, value, &range)
+    }
+
+    /// A time with its unit, such as `10m`. `range` is in milliseconds.
+    pub fn duration(
+        &mut self,
+        field: &'static str,
+        range: RangeInclusive<u64>,
+    ) -> Option<Duration> {
+        let value = self.required(field, "a time, such as 10m")?;
+        self.time_within(field, value, &range)
+    }
+
+    fn time_within(
+        &mut self,
+        field: &'static str,
+        value: &Value,
+        range: &RangeInclusive<u64>,
+    ) -> Option<Duration> {
+        let time = match value {
             Value::Text(text) => crate::rate::parse_duration(text),
             Value::Null | Value::Bool(_) | Value::Number(_) | Value::List(_) | Value::Map(_) => {
                 None
             }
         };
-        let in_range = |window: &Duration| {
-            u64::try_from(window.as_millis()).is_ok_and(|millis| range.contains(&millis))
+        let in_range = |time: &Duration| {
+            u64::try_from(time.as_millis()).is_ok_and(|millis| range.contains(&millis))
         };
         let (least, most) = (range.start(), range.end());
         let expected =
             format!("a duration such as 500ms, 30s, 1m, 12h or 7d, from {least} to {most} ms");
-        window.filter(in_range).or_else(|| self.wrong(field, value, &expected))
+        time.filter(in_range).or_else(|| self.wrong(field, value, &expected))
     }
 
     /// A text, such as a name.

@@ -1,13 +1,14 @@
 //! What an endpoint gets: one limit, several that decide together, or a word for the extremes.
 
 use std::collections::BTreeSet;
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 use std::time::Duration;
 
 use crate::config::LimiterConfig;
 use crate::limit::{Limit, ValidLimit};
 use crate::parameters::{Fault, Faults};
-use crate::penalty::Penalty;
+use crate::penalty::{DENIALS, Penalty};
 
 /// What an endpoint gets. Most often one limit, which any algorithm or [`LimiterConfig`] turns into; else several that
 /// are charged all or none, or a word for the extremes.
@@ -53,6 +54,9 @@ enum Rule {
 impl Policy {
     /// The most limits that may decide one call together.
     pub const LIMITS_MAX: usize = 16;
+
+    /// How many denials in a row may bring about a [`penalty`](Self::penalty).
+    pub const PENALTY_DENIALS: RangeInclusive<u64> = DENIALS;
 
     /// Several limits that decide together: a call is charged to all or, where one denies, to none.
     pub fn limits(limits: impl IntoIterator<Item = Limit>) -> Self {

@@ -152,8 +152,8 @@ impl RateLimiter {
         RateLimiterBuilder { config, environment: None, hasher: KeyHasher::secure() }
     }
 
-    /// Whether the client may call the endpoint now, at cost 1 (or what the endpoint costs). It names no tenant: where a limit needs one, it is
-    /// denied, with [`Reason::TenantMissing`](crate::Reason::TenantMissing).
+    /// Whether the client may call the endpoint now, at cost 1 (or what the endpoint costs). It names no tenant: where
+    /// a limit needs one, it is denied, with [`Reason::TenantMissing`](crate::Reason::TenantMissing).
     #[inline]
     pub fn allow(&self, client: &str, endpoint: &str) -> RateLimitResult {
         self.endpoints.load().find(endpoint).allow(client)

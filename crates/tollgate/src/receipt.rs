@@ -7,11 +7,11 @@ use crate::limiter::Environment;
 use crate::store::Charge;
 
 /// The receipt of a call that was allowed, by which its charge can be given back: to count only failures, charge each
-/// attempt and refund the ones that succeed. So a hundred guesses at once cannot all slip in, as they would if each were
-/// charged when its outcome is known.
+/// attempt and refund the ones that succeed. So a hundred guesses at once cannot all slip in, as they would if each
+/// were charged when its outcome is known.
 ///
-/// A refund counts once, however often it is asked for. It gives back exactly what was charged, and never more than makes
-/// the key whole, until the time at which the key would have been whole right after the charge; then it is of no
+/// A refund counts once, however often it is asked for. It gives back exactly what was charged, and never more than
+/// makes the key whole, until the time at which the key would have been whole right after the charge; then it is of no
 /// effect. So it is where the key was reset or had to leave a full table, or where a reload changed the limit.
 ///
 /// Until it is refunded, a charge is one: what a bucket gained while its tokens were away stays.

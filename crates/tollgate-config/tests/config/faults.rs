@@ -101,7 +101,7 @@ endpoints:
 fn an_unknown_field_is_told_the_nearest_known_one() {
     let limits = "unknown field `limits`; known here: default, endpoints, sharedLimits, every, maxKeys, onFull";
     let text = bucket("capacity: 1, refil: 1/s, refill: 1/s");
-    let endpoint = "default: unknown field `endpoint`; known here: algorithm, algoConfig, limits, use, unlimited, deny, exempt, maxKeys, onFull";
+    let endpoint = "default: unknown field `endpoint`; known here: algorithm, algoConfig, limits, use, unlimited, deny, exempt, cost, penalty, maxKeys, onFull";
     let with_endpoint = "default: { endpoint: /a, algorithm: TokenBucket, algoConfig: { capacity: 1, refill: 1/s } }";
     check(&[
         (

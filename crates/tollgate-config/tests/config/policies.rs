@@ -228,6 +228,28 @@ fn what_does_not_go_together_and_what_is_not_there_is_told_where_it_stands() {
 }
 
 #[test]
+fn every_fault_of_prices_and_penalties_is_told_where_it_stands() {
+    check(&[
+        (
+            of(&format!("{BUCKET}, cost: 0, penalty: {{ denials: 0, blockFor: 10, for: 1 }}")),
+            "1:84: default: `cost` is 0; expected a whole number from 1 to 4294967295\n\
+             1:107: default: penalty: `denials` is 0; expected a whole number from 1 to 1000000\n\
+             1:120: default: penalty: `blockFor` is 10; expected a duration such as 500ms, 30s, 1m, 12h or 7d, from 1 to 31622400000 ms\n\
+             1:124: default: penalty: unknown field `for`; known here: denials, blockFor",
+        ),
+        (
+            of(&format!("{BUCKET}, penalty: {{}}")),
+            "1:87: default: penalty: missing `denials`; expected how many denials in a row\n\
+             1:87: default: penalty: missing `blockFor`; expected a time, such as 10m",
+        ),
+        (
+            of("deny: true, penalty: { denials: 1, blockFor: 1m }"),
+            "1:24: default: `deny` and `penalty` do not go together; keep one of them",
+        ),
+    ]);
+}
+
+#[test]
 fn a_map_of_shared_limits_that_gives_a_name_twice_is_told_of_it() {
     let text = r#"{"sharedLimits": {"a": 1, "a": 2}, "default": {"unlimited": true}}"#;
     let found = told(tollgate_config::parse(text, Json, "f", &LimiterFactory::new()));

@@ -73,6 +73,7 @@ impl fmt::Display for StepFailure {
         let Event { at, client, tenant, endpoint, cost, .. } = &self.event;
         let (client, endpoint) = (Shown(client), Shown(endpoint));
         let (number, line, at) = (self.number, self.line, millis_of_time(*at));
+        let cost = cost.unwrap_or(1);
         write!(
             f,
             "  step {number} (line {line}): `{client}` at `{endpoint}`, cost {cost}, {at} ms"
