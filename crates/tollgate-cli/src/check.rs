@@ -6,17 +6,25 @@ use std::process::ExitCode;
 use tollgate::{Config, LimiterSummary, Mode, OnFull, PolicyKind};
 
 use crate::args::CheckArgs;
+use crate::difference::difference;
 use crate::table::{Column, endpoint_name, table, thousands};
 use crate::terms::Terms;
 
 /// Checks each file: what endpoints get goes to standard output, faults to standard error.
 pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<ExitCode> {
     let mut exit = ExitCode::SUCCESS;
+    let running = args.against.as_ref().map(tollgate_config::load).transpose()?;
     let mut stdout = anstream::stdout().lock();
     for file in &args.files {
-        match tollgate_config::load(file) {
-            Ok(config) => writeln!(stdout, "{}: no faults\n{}", file.display(), grants(&config))?,
-            Err(faults) => {
+        match (tollgate_config::load(file), &running) {
+            (Ok(config), None) => {
+                writeln!(stdout, "{}: no faults\n{}", file.display(), grants(&config))?;
+            }
+            (Ok(config), Some(running)) => {
+                let told = difference(running, &config);
+                writeln!(stdout, "{}: no faults\n{told}", file.display())?;
+            }
+            (Err(faults), _) => {
                 writeln!(anstream::stderr(), "{faults}")?;
                 exit = ExitCode::FAILURE;
             }

@@ -326,7 +326,7 @@ fn member((place, (running, times, shared)): (usize, (&RunningLimit, u32, bool))
 }
 
 /// The path of `METHOD /path`, where the endpoint is of that form.
-fn path_of(endpoint: &str) -> Option<&str> {
+pub(crate) fn path_of(endpoint: &str) -> Option<&str> {
     let (method, path) = endpoint.split_once(' ')?;
     let is_method = method.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'-');
     (is_method && !method.is_empty() && path.starts_with('/')).then_some(path)

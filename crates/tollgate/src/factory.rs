@@ -4,6 +4,7 @@ use std::any::Any;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::algorithm::{
     Algorithm, FixedWindow, SlidingWindowCounter, SlidingWindowLog, TokenBucket,
@@ -147,6 +148,11 @@ impl AnyAlgorithm {
         any.downcast_ref::<Maker<A>>().map(|maker| &maker.0)
     }
 
+    /// The most that may be admitted in any time of this length; `None` where the algorithm does not say.
+    pub fn most_in(&self, time: Duration) -> Option<u64> {
+        self.algorithm.most_in(time)
+    }
+
     /// Bytes a key takes in the table, without what its state has on the heap.
     pub fn bytes_per_key(&self) -> usize {
         self.algorithm.bytes_per_key()
@@ -191,6 +197,7 @@ impl fmt::Debug for AnyAlgorithm {
 /// What can be done with an algorithm whose type is forgotten.
 trait MakeLimiter: Any + fmt::Debug + Send + Sync {
     fn limit(&self) -> u32;
+    fn most_in(&self, time: Duration) -> Option<u64>;
     fn bytes_per_key(&self) -> usize;
     fn table_bytes_max(&self, bounds: Bounds) -> u64;
     fn equals(&self, other: &dyn MakeLimiter) -> bool;
@@ -209,6 +216,10 @@ impl<A: fmt::Debug> fmt::Debug for Maker<A> {
 impl<A: Algorithm> MakeLimiter for Maker<A> {
     fn limit(&self) -> u32 {
         self.0.limit()
+    }
+
+    fn most_in(&self, time: Duration) -> Option<u64> {
+        self.0.most_in(time)
     }
 
     fn bytes_per_key(&self) -> usize {

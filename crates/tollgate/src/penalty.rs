@@ -47,6 +47,11 @@ impl Penalty {
         Ok(Self { denials, block_ns: nanos_of(block_for) })
     }
 
+    /// After how many denials, and for how long.
+    pub(crate) fn terms(self) -> (u64, Duration) {
+        (self.denials.into(), Duration::from_nanos(self.block_ns))
+    }
+
     fn counted(state: &PenaltyState, now: Time) -> u32 {
         if now < state.until { state.denials } else { 0 }
     }

@@ -88,6 +88,22 @@ impl<'a> Call<'a> {
         Self { tenant: Some(tenant), ..self }
     }
 
+    pub(crate) const fn client_name(&self) -> &'a str {
+        self.client
+    }
+
+    pub(crate) const fn endpoint_name(&self) -> &'a str {
+        self.endpoint
+    }
+
+    pub(crate) const fn tenant_name(&self) -> Option<&'a str> {
+        self.tenant
+    }
+
+    pub(crate) const fn cost_given(&self) -> Option<u64> {
+        self.cost
+    }
+
     fn request(&self, hasher: &KeyHasher) -> Request {
         let request = Request::new(hasher.key(self.client));
         let request = match self.cost {

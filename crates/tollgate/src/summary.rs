@@ -1,8 +1,11 @@
 //! What a config says, to be read.
 
+use std::time::Duration;
+
 use crate::config::{Bounds, Config, OnFull};
 use crate::factory::AnyAlgorithm;
 use crate::limit::{Mode, Scope, ValidLimit};
+use crate::penalty::Penalty;
 use crate::policy::{ValidPolicy, ValidRule};
 
 impl Config {
@@ -18,12 +21,16 @@ impl Config {
         own.chain(self.shared.iter().map(|limit| LimiterSummary::of(Owner::Shared, true, limit)))
     }
 
+    /// What every endpoint gets that is not listed.
+    pub(crate) fn default_policy(&self) -> PolicySummary<'_> {
+        PolicySummary { owner: Owner::Default, config: self, policy: &self.default }
+    }
+
     /// What each endpoint gets: the default first, then the endpoints in the order given.
     pub fn policies(&self) -> impl Iterator<Item = PolicySummary<'_>> {
         let named = self.endpoints.iter().map(|(name, policy)| (Owner::Endpoint(name), policy));
-        std::iter::once((Owner::Default, &self.default))
-            .chain(named)
-            .map(|(owner, policy)| PolicySummary { owner, config: self, policy })
+        let summary = |(owner, policy)| PolicySummary { owner, config: self, policy };
+        std::iter::once(self.default_policy()).chain(named.map(summary))
     }
 }
 
@@ -71,6 +78,29 @@ impl<'a> PolicySummary<'a> {
         own.map(move |limit| LimiterSummary::of(owner, is_named, limit)).chain(
             uses.into_iter().map(|(limit, _)| LimiterSummary::of(Owner::Shared, true, limit)),
         )
+    }
+
+    /// What a call costs that does not say.
+    pub const fn cost(&self) -> u64 {
+        self.policy.cost
+    }
+
+    /// After how many denials in a row a client is blocked, and for how long.
+    pub fn penalty(&self) -> Option<(u64, Duration)> {
+        self.policy.penalty.map(Penalty::terms)
+    }
+
+    /// The limits that decide, each with how often a call is charged to it.
+    pub(crate) fn limits_with_times(&self) -> Vec<(LimiterSummary<'a>, u32)> {
+        let counts = self.policy.counts();
+        let uses = if counts { self.config.uses(self.policy) } else { Vec::new() };
+        let times = |limit: &LimiterSummary<'_>| {
+            let is_it = |(used, _): &&(&ValidLimit, u32)| {
+                limit.owner == Owner::Shared && Some(&*used.name) == limit.limit_name
+            };
+            uses.iter().find(is_it).map_or(1, |(_, times)| *times)
+        };
+        self.limits().map(|limit| (limit, times(&limit))).collect()
     }
 
     /// The clients that no limit holds for.

@@ -118,6 +118,12 @@ impl Algorithm for FixedWindow {
         state.count = state.count.saturating_add(cost);
     }
 
+    /// One more window than it takes, whose first request opened it before.
+    fn most_in(&self, time: Duration) -> Option<u64> {
+        let windows = self.0.windows_in(time).saturating_add(1);
+        Some(windows.saturating_mul(self.0.max_requests.into()).saturating_sub(1))
+    }
+
     /// Which window it was.
     fn trace(&self, state: &FixedWindowState) -> [u64; 2] {
         [state.end.get().as_nanos(), 0]

@@ -19,6 +19,7 @@ mod token_bucket;
 mod window_quota;
 
 use std::fmt::Debug;
+use std::time::Duration;
 
 use crate::clock::Time;
 use crate::decision::Decision;
@@ -65,6 +66,11 @@ pub trait Algorithm: Clone + PartialEq + Debug + Send + Sync + 'static {
     /// whole, and never more than makes it whole. By default nothing is.
     fn refund(&self, _state: &mut Self::State, _now: Time, _cost: u32, _trace: [u64; 2]) -> bool {
         false
+    }
+
+    /// The most that may be admitted in any time of this length; `None` where that is not known. By default it is not.
+    fn most_in(&self, _time: Duration) -> Option<u64> {
+        None
     }
 
     /// How much of its quota the key has used: 0 exactly when it has all of it (the key may be forgotten), else

@@ -149,6 +149,14 @@ impl Algorithm for SlidingWindowCounter {
         state.current = state.current.saturating_add(cost);
     }
 
+    /// The promise for each window's length, or what one more window than it takes can hold, where that is less.
+    fn most_in(&self, time: Duration) -> Option<u64> {
+        let (windows, max) = (self.0.windows_in(time), u64::from(self.0.max_requests));
+        let promised = max.saturating_mul(2).saturating_sub(2).max(max);
+        let held = windows.saturating_add(1).saturating_mul(max);
+        Some(windows.saturating_mul(promised).min(held))
+    }
+
     /// Which window it was.
     fn trace(&self, state: &SlidingWindowCounterState) -> [u64; 2] {
         [state.end.get().as_nanos(), 0]

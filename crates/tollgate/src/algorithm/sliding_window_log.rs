@@ -185,6 +185,10 @@ impl Algorithm for SlidingWindowLog {
         log.push(self.stamp_of(at.as_nanos()), cost, self.width, usize_of(self.quota.max_requests));
     }
 
+    fn most_in(&self, time: Duration) -> Option<u64> {
+        Some(self.quota.windows_in(time).saturating_mul(self.quota.max_requests.into()))
+    }
+
     /// Its stamp.
     fn trace(&self, log: &SlidingWindowLogState) -> [u64; 2] {
         [log.newest.0, 0]

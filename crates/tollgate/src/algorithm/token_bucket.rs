@@ -31,10 +31,11 @@
 //! leaky bucket); ITU-T I.371, annex A (the generic cell rate algorithm).
 
 use std::num::{NonZeroU64, NonZeroU128};
+use std::time::Duration;
 
 use super::packed_time::PackedTime;
 use super::{Algorithm, CarriedOver, IntoAlgorithm};
-use crate::clock::{Time, millis_rounded_up};
+use crate::clock::{Time, millis_rounded_up, nanos_of};
 use crate::decision::{Decision, Figures};
 use crate::parameters::{Fault, Faults, Parameters, whole_range};
 use crate::rate::{Decimal, LONGEST_REFILL_NS, Rate};
@@ -186,6 +187,12 @@ impl Algorithm for TokenBucket {
     #[inline]
     fn charge(&self, state: &mut TokenBucketState, now: Time, cost: u32) {
         *state = self.whole_after(state, now, cost).into_state();
+    }
+
+    fn most_in(&self, time: Duration) -> Option<u64> {
+        let parts = product(nanos_of(time), u64::from(self.rate.denominator().get()));
+        let refilled = parts / self.rate.parts_per_token();
+        Some(u64::try_from(refilled).unwrap_or(u64::MAX).saturating_add(self.capacity.into()))
     }
 
     /// When the bucket would be whole if nothing more were taken.

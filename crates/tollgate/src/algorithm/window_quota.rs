@@ -59,6 +59,11 @@ impl WindowQuota {
 }
 
 impl WindowQuota {
+    /// How many windows it takes to cover a time, and what all of them admit.
+    pub(crate) fn windows_in(self, time: Duration) -> u64 {
+        nanos_of(time).div_ceil(self.window_ns).max(1)
+    }
+
     /// When a window of this length ends that has as much of it left `now` as a window of another length that
     /// ends at `end`: 300 ms into 1,000 is 30 ms into 100. What is left is rounded up, so no debt ends early.
     pub(crate) fn end_with_the_same_part_gone(self, end: Time, now: Time, from: Self) -> Time {
