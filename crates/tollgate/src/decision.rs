@@ -69,6 +69,7 @@ impl Figures {
         Self::Plain { remaining, retry_after_ns, reset_after_ns }
     }
 
+    #[inline]
     fn remaining(&self) -> u64 {
         match self {
             Self::Plain { remaining, .. } => u64::from(*remaining),
@@ -189,6 +190,7 @@ impl RateLimitResult {
     }
 
     /// How many calls of cost 1 this key would be allowed right now, after this decision.
+    #[inline]
     pub fn remaining(&self) -> u64 {
         match self.reason() {
             Some(Reason::TableFull) => 0,

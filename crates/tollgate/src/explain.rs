@@ -92,8 +92,8 @@ impl Config {
 }
 
 impl Explanation<'_> {
-    /// The most of such calls that the client can get in any time of this length, whatever the others do: the least that
-    /// an enforced limit allows. `None` where none tells.
+    /// The most of such calls that the client can get in any time of this length, whatever the others do: the least
+    /// that an enforced limit allows. `None` where none tells.
     pub fn most_in(&self, time: Duration) -> Option<u64> {
         match self.policy.kind() {
             PolicyKind::Deny if !self.is_exempt => return Some(0),

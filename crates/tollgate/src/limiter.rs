@@ -329,12 +329,10 @@ impl<A: Algorithm> Limiter for Keyed<A> {
     fn decide_with_receipt(&self, request: Request) -> (Decided, Receipt) {
         let (now, mut result, mut charge) = (self.time_of(request), None, None);
         self.store.hold((request.key.0, now, request.cost), &mut |held| {
-            let judged = held.judge();
-            if judged.allowed() {
-                held.charge();
+            if held.decide() {
                 charge = held.receipt();
             }
-            result = Some(judged);
+            result = Some(*held.said());
         });
         let result = result.unwrap_or_else(RateLimitResult::unlimited);
         let receipt = Receipt::of(charge.into_iter().collect(), &self.environment);

@@ -20,6 +20,7 @@ struct Stripe {
 }
 
 impl Tally {
+    #[inline]
     pub(crate) fn count(&self, key: Key, allowed: bool) {
         let stripe = usize::try_from(key.0 >> u64::BITS.saturating_sub(STRIPE_BITS)).unwrap_or(0);
         let Some(stripe) = self.0.get(stripe) else { return };

@@ -501,7 +501,7 @@ fn faults_of_a_config_name_the_endpoint_and_the_limit() {
         ),
         (
             of(Policy::deny().uses("api")).shared_limit(Limit::new("api", bucket())),
-            "default: `use` does not go with `unlimited` or `deny`; keep one of them",
+            "default: `use` does not go with `unlimited` or `deny`; keep one",
         ),
         (
             of(Policy::limits([Limit::new("api", bucket())]))

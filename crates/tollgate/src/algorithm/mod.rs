@@ -16,6 +16,7 @@ mod sliding_window_counter;
 mod sliding_window_log;
 mod stamp_ring;
 mod token_bucket;
+mod token_bucket_builder;
 mod window_quota;
 
 use std::fmt::Debug;
@@ -31,7 +32,8 @@ pub use sliding_window_counter::{SlidingWindowCounter, SlidingWindowCounterState
 pub use sliding_window_log::SlidingWindowLog;
 pub use stamp_ring::SlidingWindowLogState;
 pub(crate) use token_bucket::BucketFigures;
-pub use token_bucket::{TokenBucket, TokenBucketBuilder, TokenBucketState};
+pub use token_bucket::{TokenBucket, TokenBucketState};
+pub use token_bucket_builder::TokenBucketBuilder;
 pub use window_quota::WINDOW_MS;
 
 /// A rate limiting algorithm: a pure state machine of (parameters, a key's state, now).

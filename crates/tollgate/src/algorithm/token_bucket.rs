@@ -34,15 +34,16 @@ use std::num::{NonZeroU64, NonZeroU128};
 use std::time::Duration;
 
 use super::packed_time::PackedTime;
-use super::{Algorithm, CarriedOver, IntoAlgorithm};
+use super::token_bucket_builder::TokenBucketBuilder;
+use super::{Algorithm, CarriedOver};
 use crate::clock::{Time, millis_rounded_up, nanos_of};
 use crate::decision::{Decision, Figures};
 use crate::parameters::{Fault, Faults, Parameters, whole_range};
-use crate::rate::{Decimal, LONGEST_REFILL_NS, Rate};
+use crate::rate::{LONGEST_REFILL_NS, Rate};
 use crate::wide::{mul_div_rounded_up, product};
 
 const CAPACITY_FIELD: &str = "capacity";
-const RATE_FIELD: &str = "refillRatePerSecond";
+pub(super) const RATE_FIELD: &str = "refillRatePerSecond";
 const FRIENDLY_RATE_FIELD: &str = "refill";
 
 /// A bucket of tokens that refills steadily: bursts up to a capacity, and a rate in the long run.
@@ -328,10 +329,27 @@ pub(crate) struct BucketFigures {
 }
 
 impl BucketFigures {
+    #[inline]
     pub(crate) fn remaining(&self) -> u64 {
+        self.remaining_in_whole_nanos().unwrap_or_else(|| self.remaining_in_parts())
+    }
+
+    /// Whole tokens, rounded down; at most the capacity.
+    fn remaining_in_parts(&self) -> u64 {
         let spare = self.parts_of_tokens(self.capacity).saturating_sub(self.owed_parts());
-        // Whole tokens, rounded down; at most the capacity.
         u64::try_from(spare / self.rate.parts_per_token()).unwrap_or(u64::MAX)
+    }
+
+    /// The same without wide arithmetic, where a token takes whole nanoseconds.
+    #[inline]
+    fn remaining_in_whole_nanos(&self) -> Option<u64> {
+        if self.rate.denominator().get() != 1 {
+            return None;
+        }
+        let token_ns = NonZeroU64::new(self.rate.whole_ns())?;
+        let full_ns = u64::from(self.capacity).saturating_mul(token_ns.get());
+        let owed_ns = self.whole_at.nanos.saturating_sub(self.now.as_nanos());
+        Some(full_ns.saturating_sub(owed_ns) / token_ns)
     }
 
     pub(crate) fn retry_after_ms(&self) -> u64 {
@@ -353,51 +371,5 @@ impl BucketFigures {
 
     fn millis(&self, parts: u128) -> u64 {
         millis_rounded_up(parts.div_ceil(u128::from(self.rate.denominator().get())))
-    }
-}
-
-/// A [`TokenBucket`] in the making: its numbers are checked when it is built, or when the
-/// [`Config`](crate::Config) around it is.
-#[derive(Clone, Copy, Debug)]
-#[must_use]
-pub struct TokenBucketBuilder {
-    tokens: u32,
-    seconds: u64,
-    capacity: u32,
-}
-
-impl TokenBucketBuilder {
-    fn new(tokens: u32, seconds: u64) -> Self {
-        Self { tokens, seconds, capacity: tokens }
-    }
-
-    /// The most tokens the bucket holds: how many calls may come at once.
-    pub fn burst(mut self, capacity: u32) -> Self {
-        self.capacity = capacity;
-        self
-    }
-
-    /// Checks the numbers.
-    ///
-    /// # Errors
-    /// When the rate or the capacity is 0, or the rate is above 10^9 a second.
-    pub fn build(self) -> Result<TokenBucket, Faults> {
-        let period_ns = self.seconds.saturating_mul(1_000_000_000);
-        let rate =
-            Rate::per(Decimal::whole(u64::from(self.tokens)), period_ns).map_err(|error| {
-                Fault::of_field(
-                    RATE_FIELD,
-                    format!("the rate is {} in {} s; expected {error}", self.tokens, self.seconds),
-                )
-            })?;
-        Ok(TokenBucket::new(self.capacity, rate)?)
-    }
-}
-
-impl IntoAlgorithm for TokenBucketBuilder {
-    type Algorithm = TokenBucket;
-
-    fn into_algorithm(self) -> Result<TokenBucket, Faults> {
-        self.build()
     }
 }

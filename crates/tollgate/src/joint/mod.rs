@@ -10,7 +10,7 @@ mod verdict;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use self::verdict::Verdict;
+use self::verdict::{Ledger, Verdict};
 use crate::clock::Time;
 use crate::decision::{RateLimitResult, Reason};
 use crate::key::Key;
@@ -19,7 +19,7 @@ use crate::limit_name::LimitName;
 use crate::limiter::{Decided, DecidedEach, Environment, Limiter, Request};
 use crate::member::{Asked, Member};
 use crate::receipt::Receipt;
-use crate::store::{Counts, ResetReport};
+use crate::store::{Counts, Held, ResetReport};
 use crate::tally::Tally;
 
 /// The key of a limit that counts everybody's calls together.
@@ -33,6 +33,10 @@ const PENALTY: &str = "penalty";
 pub(crate) struct JointLimiter {
     /// In the order in which locks are taken.
     members: Box<[JointMember]>,
+    /// Where in them those begin that count everybody's calls together.
+    first_ceiling: usize,
+    /// Which of them counts by tenant and denies, if any does.
+    by_tenant: Option<usize>,
     /// Blocks clients who were denied too often in a row. Its lock is taken before all others.
     penalty: Option<Arc<dyn Member>>,
     penalty_name: LimitName,
@@ -74,48 +78,61 @@ impl JointLimiter {
         tally: Arc<Tally>,
     ) -> Self {
         members.sort_by_key(|member| (member.scope, member.limiter.rank()));
-        let penalty_name = LimitName::of(PENALTY);
-        Self { members: members.into(), penalty, penalty_name, environment, tally }
+        let lacks_tenant =
+            |member: &JointMember| member.scope == Scope::Tenant && member.mode == Mode::Enforce;
+        Self {
+            first_ceiling: members.partition_point(|member| member.scope < Scope::Global),
+            by_tenant: members.iter().position(lacks_tenant),
+            members: members.into(),
+            penalty,
+            penalty_name: LimitName::of(PENALTY),
+            environment,
+            tally,
+        }
     }
 
     /// Judges a call and charges it where all limits allow it.
-    fn decide_with(&self, request: Request, mut verdict: Verdict) -> (Decided, Verdict) {
+    fn decide_with(&self, request: &Request, mut verdict: Verdict<'_>) -> RateLimitResult {
         let now = request.time().unwrap_or_else(|| self.environment.now());
-        let call = TimedCall { request, now };
-        if let Some(missing) = self.tenant_missing(&request) {
-            return (missing.possible_at(request.costs()), verdict);
+        let call = TimedCall { request: *request, now };
+        if let Some(missing) = self.tenant_missing(request) {
+            return missing;
         }
         match &self.penalty {
             None => self.hear(&call, &mut verdict),
             Some(penalty) => self.hear_unless_blocked(&**penalty, &call, &mut verdict),
         }
         self.tally.count(request.key(), verdict.allows());
-        (verdict.result().possible_at(request.costs()), verdict)
+        verdict.into_result()
     }
 
     /// Has all limits judge, and charges where they agree.
-    fn hear(&self, call: &TimedCall, verdict: &mut Verdict) {
-        let ceiling_denies =
-            self.members.iter().any(|member| call.now < member.known_to_deny_until());
-        if !(ceiling_denies && self.hear_one_by_one(call, verdict)) {
+    #[inline]
+    fn hear(&self, call: &TimedCall, verdict: &mut Verdict<'_>) {
+        let (_, ceilings) = self.members.split_at(self.first_ceiling);
+        let denies = ceilings.iter().any(|member| call.now < member.known_to_deny_until());
+        if !(denies && self.hear_one_by_one(call, verdict)) {
             Self::hear_together(&self.members, call, verdict);
         }
     }
 
     /// The same while the client's row of denials is held: it grows by a denial, and ends with a call that passes.
-    fn hear_unless_blocked(&self, penalty: &dyn Member, call: &TimedCall, verdict: &mut Verdict) {
+    fn hear_unless_blocked(
+        &self,
+        penalty: &dyn Member,
+        call: &TimedCall,
+        verdict: &mut Verdict<'_>,
+    ) {
         let asked = Asked { key: call.request.key(), now: call.now, cost: 1 };
         penalty.hold(asked, &mut |held| {
-            let judged = held.judge();
-            if !judged.allowed() {
-                return verdict.block(&judged, self.penalty_name);
+            if !held.judge() {
+                return verdict.block(held.said(), self.penalty_name);
             }
             self.hear(call, verdict);
             if verdict.denies_for_now() {
                 held.charge();
-                let judged = held.judge();
-                if !judged.allowed() {
-                    verdict.block(&judged, self.penalty_name);
+                if !held.judge() {
+                    verdict.block(held.said(), self.penalty_name);
                 }
             } else if verdict.allows() && call.request.costs() > 0 {
                 held.forget();
@@ -124,41 +141,53 @@ impl JointLimiter {
     }
 
     /// Has the limits judge, each while the locks of those before it are held, and charges.
-    fn hear_together(members: &[JointMember], call: &TimedCall, verdict: &mut Verdict) {
+    fn hear_together(members: &[JointMember], call: &TimedCall, verdict: &mut Verdict<'_>) {
         let Some((member, rest)) = members.split_first() else { return };
         let Some(asked) = member.asked(call) else {
             return Self::hear_together(rest, call, verdict);
         };
+        if rest.is_empty() && verdict.allows() {
+            return member.limiter.hold(asked, &mut |held| {
+                if held.decide() {
+                    verdict.keep(held);
+                } else {
+                    member.hear_denial(held, call, verdict);
+                }
+                verdict.note(member, held.said());
+            });
+        }
         member.limiter.hold(asked, &mut |held| {
-            let judged = held.judge();
-            verdict.hear(member, &judged);
+            let allowed = held.judge();
+            if !allowed {
+                member.hear_denial(held, call, verdict);
+            }
             Self::hear_together(rest, call, verdict);
-            let charged = judged.allowed() && verdict.allows();
-            if charged {
+            if allowed && verdict.allows() {
                 held.charge();
                 verdict.keep(held);
+            } else if allowed {
+                held.restate();
             }
-            member.remember(&judged, call.now);
-            let stands = charged || !judged.allowed();
-            verdict.note(member, if stands { judged } else { held.figures() });
+            verdict.note(member, held.said());
         });
     }
 
     /// Where a ceiling denies, so does the whole, whatever the others say: all are asked for their figures one after
     /// another, and no lock is held while another is waited for. Says whether one did deny.
-    fn hear_one_by_one(&self, call: &TimedCall, verdict: &mut Verdict) -> bool {
-        let (others, ceilings) = self
-            .members
-            .split_at(self.members.partition_point(|member| member.scope < Scope::Global));
+    fn hear_one_by_one(&self, call: &TimedCall, verdict: &mut Verdict<'_>) -> bool {
+        let (others, ceilings) = self.members.split_at(self.first_ceiling);
         if !ceilings.iter().any(|member| member.denies(call)) {
             return false;
         }
         for member in others.iter().chain(ceilings) {
             let Some(asked) = member.asked(call) else { continue };
             member.limiter.hold(asked, &mut |held| {
-                let judged = held.judge();
-                verdict.hear(member, &judged);
-                verdict.note(member, if judged.allowed() { held.figures() } else { judged });
+                if held.judge() {
+                    held.restate();
+                } else {
+                    verdict.hear_denial(member, held.said());
+                }
+                verdict.note(member, held.said());
             });
         }
         let denied = !verdict.allows();
@@ -171,12 +200,10 @@ impl JointLimiter {
 
     /// The denial by the first limit that lacks a tenant to count by.
     fn tenant_missing(&self, request: &Request) -> Option<RateLimitResult> {
+        let member = self.members.get(self.by_tenant?)?;
         if request.tenant_key().is_some() {
             return None;
         }
-        let lacks =
-            |member: &&JointMember| member.scope == Scope::Tenant && member.mode == Mode::Enforce;
-        let member = self.members.iter().find(lacks)?;
         let limit = member.limiter.limit();
         Some(RateLimitResult::refused(Reason::TenantMissing, limit).said_by(member.name))
     }
@@ -196,18 +223,24 @@ impl Limiter for JointLimiter {
     fn decide(&self, request: Request) -> Decided {
         match self.only().map(|only| (only, only.request(&request))) {
             Some((only, Some(own))) => only.name_result(only.limiter.decide(own), &request),
-            Some((_, None)) | None => self.decide_with(request, Verdict::default()).0,
+            Some((_, None)) | None => {
+                self.decide_with(&request, Verdict::default()).possible_at(request.costs())
+            }
         }
     }
 
     fn decide_each(&self, request: Request) -> DecidedEach {
-        let (decided, verdict) = self.decide_with(request, Verdict::with_each());
-        DecidedEach { decided, limits: verdict.into_each() }
+        let mut ledger = Ledger::default();
+        let result = self.decide_with(&request, Verdict::kept_in(&mut ledger));
+        let decided = result.possible_at(request.costs());
+        DecidedEach { decided, limits: ledger.into_each() }
     }
 
     fn decide_with_receipt(&self, request: Request) -> (Decided, Receipt) {
-        let (decided, verdict) = self.decide_with(request, Verdict::with_receipt());
-        (decided, Receipt::of(verdict.into_charges(), &self.environment))
+        let mut ledger = Ledger::default();
+        let result = self.decide_with(&request, Verdict::kept_in(&mut ledger));
+        let decided = result.possible_at(request.costs());
+        (decided, Receipt::of(ledger.into_charges(), &self.environment))
     }
 
     /// The figures are those of each limit at a moment during the call.
@@ -220,8 +253,10 @@ impl Limiter for JointLimiter {
         for member in &self.members {
             let Some(own) = member.request(&request) else { continue };
             let result = member.limiter.look(own).unwrap_or_else(|error| error.result());
-            verdict.hear(member, &result);
-            verdict.note(member, result);
+            if !result.allowed() {
+                verdict.hear_denial(member, &result);
+            }
+            verdict.note(member, &result);
         }
         if let Some(penalty) = &self.penalty {
             let blocked = penalty.look(request.cost(1)).unwrap_or_else(|error| error.result());
@@ -229,7 +264,7 @@ impl Limiter for JointLimiter {
                 verdict.block(&blocked, self.penalty_name);
             }
         }
-        verdict.result().possible_at(request.costs())
+        verdict.into_result().possible_at(request.costs())
     }
 
     fn key(&self, name: &str) -> Key {
@@ -266,6 +301,15 @@ impl Limiter for JointLimiter {
         Counts { allowed, denied, ..counts }
     }
 
+    /// The common case, without the detour by an error.
+    fn allow(&self, name: &str) -> RateLimitResult {
+        let request = Request::new(self.key(name));
+        match self.only() {
+            Some(_) => self.decide(request).unwrap_or_else(|error| error.result()),
+            None => self.decide_with(&request, Verdict::default()),
+        }
+    }
+
     fn limit(&self) -> u32 {
         let enforced = self.members.iter().filter(|member| member.mode == Mode::Enforce);
         let limit = |member: &JointMember| {
@@ -299,17 +343,28 @@ impl JointMember {
     }
 
     fn name_result(&self, decided: Decided, request: &Request) -> Decided {
-        let result = decided.unwrap_or_else(|error| error.result());
-        self.in_calls(result).said_by(self.name).possible_at(request.costs())
+        match decided {
+            Ok(result) => Ok(self.in_calls(result).said_by(self.name)),
+            Err(error) => error.result().said_by(self.name).possible_at(request.costs()),
+        }
     }
 
     /// What remains in calls of the endpoint, each of which may be charged more than once.
+    #[inline]
+    fn calls(&self, remaining: u64) -> u64 {
+        if self.times == 1 {
+            return remaining;
+        }
+        remaining.checked_div(u64::from(self.times)).unwrap_or(0)
+    }
+
+    /// The same of a result.
+    #[inline]
     fn in_calls(&self, result: RateLimitResult) -> RateLimitResult {
-        if self.times <= 1 {
+        if self.times == 1 {
             return result;
         }
-        let times = u64::from(self.times);
-        result.with_remaining(result.remaining().checked_div(times).unwrap_or(0))
+        result.with_remaining(self.calls(result.remaining()))
     }
 
     /// Whether it would deny a call now, by a look at it.
@@ -319,7 +374,14 @@ impl JointMember {
             && own.is_some_and(|own| !self.limiter.look(own).is_ok_and(|result| result.allowed()))
     }
 
+    #[cold]
+    fn hear_denial(&self, held: &dyn Held, call: &TimedCall, verdict: &mut Verdict<'_>) {
+        verdict.hear_denial(self, held.said());
+        self.remember(held.said(), call.now);
+    }
+
     /// Remembers how long a ceiling denies, so that the next calls see it before they take a lock.
+    #[inline]
     fn remember(&self, judged: &RateLimitResult, now: Time) {
         let is_ceiling = self.scope == Scope::Global && self.mode == Mode::Enforce;
         if is_ceiling && let Some(wait_ms) = judged.retry_after_ms() {

@@ -9,15 +9,21 @@ use crate::store::{Charge, Held};
 
 /// Gathers what each limit says: first whether it allows, and once all have said so, its figures.
 #[derive(Debug, Default)]
-pub(super) struct Verdict {
+pub(super) struct Verdict<'a> {
     /// Of those that deny, the one with the longest wait.
     denial: Option<Spoken<Urgency>>,
     /// The one of which least remains.
     least: Option<Spoken<u64>>,
-    /// What each says, where somebody asked for it: with its place in the config.
-    each: Option<Vec<(usize, LimitResult)>>,
-    /// What was charged, where somebody asked for a receipt.
-    charges: Option<Vec<Charge>>,
+    /// Where somebody asked for more than the answer.
+    ledger: Option<&'a mut Ledger>,
+}
+
+/// All that limits say and are charged.
+#[derive(Debug, Default)]
+pub(super) struct Ledger {
+    /// What each says, with its place in the config.
+    each: Vec<(usize, LimitResult)>,
+    charges: Vec<Charge>,
 }
 
 /// What a limit says, and what makes it the one to speak for all.
@@ -49,22 +55,32 @@ impl Urgency {
     }
 }
 
-impl Verdict {
-    /// One that keeps what each limit says.
-    pub(super) fn with_each() -> Self {
-        Self { each: Some(Vec::new()), ..Self::default() }
+impl Ledger {
+    /// What each limit says, in the order of the config.
+    pub(super) fn into_each(self) -> Vec<LimitResult> {
+        let mut each = self.each;
+        each.sort_by_key(|(place, _)| *place);
+        each.into_iter().map(|(_, result)| result).collect()
     }
 
-    /// One that keeps what is charged.
-    pub(super) fn with_receipt() -> Self {
-        Self { charges: Some(Vec::new()), ..Self::default() }
+    /// What was charged.
+    pub(super) fn into_charges(self) -> Vec<Charge> {
+        self.charges
+    }
+}
+
+impl<'a> Verdict<'a> {
+    /// One that keeps all that limits say and are charged.
+    pub(super) fn kept_in(ledger: &'a mut Ledger) -> Self {
+        Self { ledger: Some(ledger), ..Self::default() }
     }
 
     /// Forgets what was said.
     pub(super) fn start_again(&mut self) {
-        let each = self.each.take().map(|_| Vec::new());
-        let charges = self.charges.take();
-        *self = Self { each, charges, ..Self::default() };
+        (self.denial, self.least) = (None, None);
+        if let Some(ledger) = &mut self.ledger {
+            ledger.each.clear();
+        }
     }
 
     /// Whether the call is denied, and might be allowed at another time.
@@ -83,9 +99,10 @@ impl Verdict {
     }
 
     /// Keeps what a limit was charged, for a receipt.
+    #[inline]
     pub(super) fn keep(&mut self, held: &dyn Held) {
-        if let Some(charges) = &mut self.charges {
-            charges.extend(held.receipt());
+        if let Some(ledger) = &mut self.ledger {
+            ledger.charges.extend(held.receipt());
         }
     }
 
@@ -94,9 +111,10 @@ impl Verdict {
         self.denial.is_none()
     }
 
-    /// Hears whether a limit allows the call.
-    pub(super) fn hear(&mut self, member: &JointMember, result: &RateLimitResult) {
-        if result.allowed() || member.mode == Mode::Shadow {
+    /// Hears that a limit denies the call.
+    #[cold]
+    pub(super) fn hear_denial(&mut self, member: &JointMember, result: &RateLimitResult) {
+        if member.mode == Mode::Shadow {
             return;
         }
         let (weight, place) = (Urgency::of(result), member.place);
@@ -110,43 +128,33 @@ impl Verdict {
     }
 
     /// Takes a limit's figures, as the decision leaves them.
-    pub(super) fn note(&mut self, member: &JointMember, figures: RateLimitResult) {
-        let result = member.in_calls(figures).said_by(member.name);
-        if let Some(each) = &mut self.each {
+    #[inline]
+    pub(super) fn note(&mut self, member: &JointMember, figures: &RateLimitResult) {
+        if let Some(ledger) = &mut self.ledger {
             let (scope, mode) = (member.scope, member.mode);
-            each.push((member.place, LimitResult { scope, mode, result }));
+            let result = member.in_calls(*figures).said_by(member.name);
+            ledger.each.push((member.place, LimitResult { scope, mode, result }));
         }
         if member.mode == Mode::Shadow {
             return;
         }
-        let (weight, place) = (result.remaining(), member.place);
+        let (weight, place) = (member.calls(figures.remaining()), member.place);
         let outranked = |said: &Spoken<u64>| {
             weight < said.weight || (weight == said.weight && place < said.place)
         };
         if self.least.as_ref().is_none_or(outranked) {
+            let result = member.in_calls(*figures).said_by(member.name);
             self.least = Some(Spoken { weight, place, result });
         }
     }
 
     /// The answer for all of them.
-    pub(super) fn result(&self) -> RateLimitResult {
-        match (&self.denial, &self.least) {
+    pub(super) fn into_result(self) -> RateLimitResult {
+        match (self.denial, self.least) {
             (Some(denial), Some(least)) => denial.result.with_remaining(least.weight),
             (Some(denial), None) => denial.result,
             (None, Some(least)) => least.result,
             (None, None) => RateLimitResult::unlimited(),
         }
-    }
-
-    /// What was charged.
-    pub(super) fn into_charges(self) -> Vec<Charge> {
-        self.charges.unwrap_or_default()
-    }
-
-    /// What each limit says, in the order of the config.
-    pub(super) fn into_each(self) -> Vec<LimitResult> {
-        let mut each = self.each.unwrap_or_default();
-        each.sort_by_key(|(place, _)| *place);
-        each.into_iter().map(|(_, result)| result).collect()
     }
 }

@@ -7,16 +7,22 @@ use super::shard::{Rules, Shard};
 use super::sharded::Sharded;
 use crate::algorithm::Algorithm;
 use crate::clock::Time;
-use crate::decision::RateLimitResult;
+use crate::decision::{Decision, RateLimitResult};
 
 /// A key whose lock is held.
 pub(crate) trait Held {
-    /// What the call would be answered if this limit were alone, with the figures after its charge; a denial is
-    /// counted.
-    fn judge(&mut self) -> RateLimitResult;
+    /// Judges the call as if this limit were alone; a denial is counted. Says whether it is allowed.
+    fn judge(&mut self) -> bool;
 
-    /// The key's figures as they stand.
-    fn figures(&self) -> RateLimitResult;
+    /// Judges, charges and counts a call at once, for the one that judges last.
+    fn decide(&mut self) -> bool;
+
+    /// Takes back what was said: from then on the figures are those that stand.
+    fn restate(&mut self);
+
+    /// What was said last: of a call that is allowed, with the figures after its charge. Kept here, where it was made,
+    /// since each copy of it costs.
+    fn said(&self) -> &RateLimitResult;
 
     /// Charges and counts a call that was judged to be allowed.
     fn charge(&mut self);
@@ -58,21 +64,50 @@ pub(super) struct HeldKey<'a, A: Algorithm> {
     pub(super) hash: u64,
     pub(super) now: Time,
     pub(super) cost: u64,
+    pub(super) said: RateLimitResult,
+}
+
+impl<A: Algorithm> HeldKey<'_, A> {
+    #[inline]
+    fn say(&mut self, decision: Decision) {
+        self.said = RateLimitResult::new(decision, self.rules.algorithm.limit());
+    }
 }
 
 impl<A: Algorithm> Held for HeldKey<'_, A> {
-    fn judge(&mut self) -> RateLimitResult {
+    #[inline]
+    fn judge(&mut self) -> bool {
         let call = (self.hash, self.now, self.cost);
-        let decision = self.shard.judge(self.rules, self.mark.get(), call);
-        if !decision.allowed() {
+        match self.shard.judge_held(self.rules, call) {
+            Some(decision) => self.say(decision),
+            None => self.say(self.shard.judge(self.rules, self.mark.get(), call)),
+        }
+        let allowed = self.said.allowed();
+        if !allowed {
             self.shard.count(false);
         }
-        RateLimitResult::new(decision, self.rules.algorithm.limit())
+        allowed
     }
 
-    fn figures(&self) -> RateLimitResult {
-        let decision = self.shard.judge(self.rules, self.mark.get(), (self.hash, self.now, 0));
-        RateLimitResult::new(decision, self.rules.algorithm.limit())
+    #[inline]
+    fn decide(&mut self) -> bool {
+        let call = (self.hash, self.now, self.cost);
+        if let Some(decision) = self.shard.decide_held(self.rules, call) {
+            self.say(decision);
+        } else {
+            let decision = self.shard.decide_not_held(self.rules, self.mark, call);
+            self.say(decision);
+        }
+        self.said.allowed()
+    }
+
+    fn restate(&mut self) {
+        let call = (self.hash, self.now, 0);
+        self.say(self.shard.judge(self.rules, self.mark.get(), call));
+    }
+
+    fn said(&self) -> &RateLimitResult {
+        &self.said
     }
 
     fn charge(&mut self) {
@@ -88,5 +123,27 @@ impl<A: Algorithm> Held for HeldKey<'_, A> {
 
     fn forget(&mut self) {
         self.shard.forget(self.hash);
+    }
+}
+
+impl<S: Clone + Default> Shard<S> {
+    /// What a refund has to know of the charge just made; `None` where the key went straight to its overflow cell.
+    fn trace<A: Algorithm<State = S>>(&self, rules: &Rules<A>, hash: u64) -> Option<[u64; 2]> {
+        self.table.get(hash).map(|state| rules.algorithm.trace(state))
+    }
+
+    /// Gives a charge back to a key that is held; says whether anything was.
+    pub(super) fn refund<A: Algorithm<State = S>>(
+        &mut self,
+        rules: &Rules<A>,
+        charge: &Charge,
+        now: Time,
+    ) -> bool {
+        let refund = |state| rules.algorithm.refund(state, now, charge.cost, charge.trace);
+        self.table.get_mut(charge.hash).is_some_and(refund)
+    }
+
+    fn forget(&mut self, hash: u64) {
+        self.table.remove(hash);
     }
 }

@@ -2,7 +2,6 @@
 
 use super::ResetReport;
 use super::counts::Counts;
-use super::held::Charge;
 use super::layout::Layout;
 use super::mark::Mark;
 use super::table::Table;
@@ -39,7 +38,7 @@ impl<A: Algorithm> Rules<A> {
 /// The keys of one stripe, and the overflow cells of those that had to leave.
 #[derive(Debug)]
 pub(crate) struct Shard<S> {
-    table: Table<S>,
+    pub(super) table: Table<S>,
     /// Empty until a key has to leave.
     cells: Box<[S]>,
     /// The slot where the search for whole or little indebted keys goes on.
@@ -111,7 +110,20 @@ impl<S: Clone + Default> Shard<S> {
         if decision.allowed() { self.judge(rules, now, (hash, now, 0)) } else { decision }
     }
 
-    /// What a call would be answered, with the figures after its charge. Keys whole at `mark` would make room.
+    /// What a call of a key that is held would be answered; `None` for a key that is not, and for a cost that can never
+    /// be met.
+    #[inline]
+    pub(super) fn judge_held<A: Algorithm<State = S>>(
+        &self,
+        rules: &Rules<A>,
+        (hash, now, cost): (u64, Time, u64),
+    ) -> Option<Decision> {
+        let cost = rules.within_limit(cost)?;
+        let state = self.table.get(hash)?;
+        Some(rules.algorithm.decide(state, now, cost))
+    }
+
+    /// What any call would be answered, with the figures after its charge. Keys whole at `mark` would make room.
     pub(super) fn judge<A: Algorithm<State = S>>(
         &self,
         rules: &Rules<A>,
@@ -143,6 +155,7 @@ impl<S: Clone + Default> Shard<S> {
     }
 
     /// Charges a call that was judged to be allowed, at this very time and under the same lock.
+    #[inline]
     pub(super) fn charge<A: Algorithm<State = S>>(
         &mut self,
         rules: &Rules<A>,
@@ -150,39 +163,24 @@ impl<S: Clone + Default> Shard<S> {
         (hash, now, cost): (u64, Time, u64),
     ) {
         let Some(cost) = rules.within_limit(cost).filter(|cost| *cost > 0) else { return };
-        if let Some(state) = self.table.get_mut(hash) {
-            rules.algorithm.charge(state, now, cost);
-            return;
+        match self.table.get_mut(hash) {
+            Some(state) => rules.algorithm.charge(state, now, cost),
+            None => self.charge_newcomer(rules, mark, (hash, now, cost)),
         }
+    }
+
+    #[cold]
+    fn charge_newcomer<A: Algorithm<State = S>>(
+        &mut self,
+        rules: &Rules<A>,
+        mark: &Mark,
+        (hash, now, cost): (u64, Time, u32),
+    ) {
         if rules.on_full == OnFull::Deny && self.is_full(rules) {
             self.forget_one(rules, mark);
         }
         let state = self.entering(rules, hash, now);
         self.take_in(rules, mark, (hash, now, cost), state);
-    }
-
-    /// What a refund has to know of the charge just made; `None` where the key went straight to its overflow cell.
-    pub(super) fn trace<A: Algorithm<State = S>>(
-        &self,
-        rules: &Rules<A>,
-        hash: u64,
-    ) -> Option<[u64; 2]> {
-        self.table.get(hash).map(|state| rules.algorithm.trace(state))
-    }
-
-    /// Gives a charge back to a key that is held; says whether anything was.
-    pub(super) fn refund<A: Algorithm<State = S>>(
-        &mut self,
-        rules: &Rules<A>,
-        charge: &Charge,
-        now: Time,
-    ) -> bool {
-        let refund = |state| rules.algorithm.refund(state, now, charge.cost, charge.trace);
-        self.table.get_mut(charge.hash).is_some_and(refund)
-    }
-
-    pub(super) fn forget(&mut self, hash: u64) {
-        self.table.remove(hash);
     }
 
     /// The answer to a cost that can never be met.

@@ -107,6 +107,7 @@ impl<A: Algorithm> Sharded<A> {
     }
 
     /// Hands a key on while its stripe's lock is held, so that other limits judge meanwhile.
+    #[inline]
     pub(crate) fn hold(
         self: &Arc<Self>,
         (hash, now, cost): (u64, Time, u64),
@@ -117,13 +118,24 @@ impl<A: Algorithm> Sharded<A> {
         let next = match &mut *room {
             Room::Here(shard) => {
                 let (rules, mark) = (&self.rules, &*self.mark);
-                then(&mut HeldKey { store: self, rules, mark, shard, hash, now, cost });
+                let said = RateLimitResult::unlimited();
+                then(&mut HeldKey { store: self, rules, mark, shard, hash, now, cost, said });
                 return;
             }
             Room::Moved(next) => Arc::clone(next),
         };
         drop(room);
-        next.hold((hash, now, cost), then);
+        next.hold_after_move((hash, now, cost), then);
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn hold_after_move(
+        self: &Arc<Self>,
+        call: (u64, Time, u64),
+        then: &mut dyn FnMut(&mut dyn Held),
+    ) {
+        self.hold(call, then);
     }
 
     /// A number that orders the locks of stores which are held together. A store and those it moves to have one mark,
