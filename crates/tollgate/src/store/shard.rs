@@ -61,7 +61,11 @@ struct Weakest {
 impl<S: Clone + Default> Shard<S> {
     /// Judges a call of a key that is held and charges it where it is allowed, as one step; `None` for a key that is
     /// not held, and for a cost that can never be met.
-    #[inline]
+    #[inline(always)]
+    #[expect(
+        clippy::inline_always,
+        reason = "out of line, its result is copied, which costs the short way a tenth"
+    )]
     pub(crate) fn decide_held<A: Algorithm<State = S>>(
         &mut self,
         rules: &Rules<A>,
