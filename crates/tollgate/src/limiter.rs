@@ -329,7 +329,7 @@ impl<A: Algorithm> Limiter for Keyed<A> {
     fn decide_with_receipt(&self, request: Request) -> (Decided, Receipt) {
         let (now, mut result, mut charge) = (self.time_of(request), None, None);
         self.store.hold((request.key.0, now, request.cost), &mut |held| {
-            if held.decide() {
+            if held.decide().allowed() {
                 charge = held.receipt();
             }
             result = Some(*held.said());

@@ -148,12 +148,14 @@ impl JointLimiter {
         };
         if rest.is_empty() && verdict.allows() {
             return member.limiter.hold(asked, &mut |held| {
-                if held.decide() {
+                let decided = held.decide();
+                let allowed = decided.allowed();
+                verdict.note(member, decided);
+                if allowed {
                     verdict.keep(held);
                 } else {
                     member.hear_denial(held, call, verdict);
                 }
-                verdict.note(member, held.said());
             });
         }
         member.limiter.hold(asked, &mut |held| {
@@ -163,9 +165,10 @@ impl JointLimiter {
             }
             Self::hear_together(rest, call, verdict);
             if allowed && verdict.allows() {
-                held.charge();
-                verdict.keep(held);
-            } else if allowed {
+                verdict.note(member, held.charge());
+                return verdict.keep(held);
+            }
+            if allowed {
                 held.restate();
             }
             verdict.note(member, held.said());

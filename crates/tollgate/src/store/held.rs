@@ -15,7 +15,7 @@ pub(crate) trait Held {
     fn judge(&mut self) -> bool;
 
     /// Judges, charges and counts a call at once, for the one that judges last.
-    fn decide(&mut self) -> bool;
+    fn decide(&mut self) -> &RateLimitResult;
 
     /// Takes back what was said: from then on the figures are those that stand.
     fn restate(&mut self);
@@ -25,7 +25,7 @@ pub(crate) trait Held {
     fn said(&self) -> &RateLimitResult;
 
     /// Charges and counts a call that was judged to be allowed.
-    fn charge(&mut self);
+    fn charge(&mut self) -> &RateLimitResult;
 
     /// What it takes to give the charge back that was just made; `None` where nothing was charged.
     fn receipt(&self) -> Option<Charge>;
@@ -65,9 +65,20 @@ pub(super) struct HeldKey<'a, A: Algorithm> {
     pub(super) now: Time,
     pub(super) cost: u64,
     pub(super) said: RateLimitResult,
+    /// Where the key is held, once it was judged.
+    pub(super) slot: Option<usize>,
 }
 
 impl<A: Algorithm> HeldKey<'_, A> {
+    /// What a call of a key that is held would be answered; `None` for a key that is not, and for a cost that can never
+    /// be met.
+    #[inline]
+    fn judge_held(&mut self) -> Option<Decision> {
+        let cost = self.rules.within_limit(self.cost)?;
+        let state = self.shard.table.state_at(self.slot?)?;
+        Some(self.rules.algorithm.decide(state, self.now, cost))
+    }
+
     #[inline]
     fn say(&mut self, decision: Decision) {
         self.said = RateLimitResult::new(decision, self.rules.algorithm.limit());
@@ -78,7 +89,8 @@ impl<A: Algorithm> Held for HeldKey<'_, A> {
     #[inline]
     fn judge(&mut self) -> bool {
         let call = (self.hash, self.now, self.cost);
-        match self.shard.judge_held(self.rules, call) {
+        self.slot = self.shard.table.slot_of(self.hash);
+        match self.judge_held() {
             Some(decision) => self.say(decision),
             None => self.say(self.shard.judge(self.rules, self.mark.get(), call)),
         }
@@ -90,7 +102,7 @@ impl<A: Algorithm> Held for HeldKey<'_, A> {
     }
 
     #[inline]
-    fn decide(&mut self) -> bool {
+    fn decide(&mut self) -> &RateLimitResult {
         let call = (self.hash, self.now, self.cost);
         if let Some(decision) = self.shard.decide_held(self.rules, call) {
             self.say(decision);
@@ -98,7 +110,7 @@ impl<A: Algorithm> Held for HeldKey<'_, A> {
             let decision = self.shard.decide_not_held(self.rules, self.mark, call);
             self.say(decision);
         }
-        self.said.allowed()
+        &self.said
     }
 
     fn restate(&mut self) {
@@ -110,10 +122,20 @@ impl<A: Algorithm> Held for HeldKey<'_, A> {
         &self.said
     }
 
-    fn charge(&mut self) {
-        self.shard.charge(self.rules, self.mark, (self.hash, self.now, self.cost));
+    #[inline]
+    fn charge(&mut self) -> &RateLimitResult {
         self.shard.count(true);
+        if let Some(cost) = self.rules.within_limit(self.cost).filter(|cost| *cost > 0) {
+            if let Some(state) = self.slot.and_then(|slot| self.shard.table.state_at(slot)) {
+                self.rules.algorithm.charge(state, self.now, cost);
+            } else {
+                let call = (self.hash, self.now, cost);
+                self.shard.charge_newcomer(self.rules, self.mark, call);
+            }
+        }
+        &self.said
     }
+
     fn receipt(&self) -> Option<Charge> {
         let cost = u32::try_from(self.cost).ok().filter(|cost| *cost > 0)?;
         let trace = self.shard.trace(self.rules, self.hash)?;

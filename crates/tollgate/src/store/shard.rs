@@ -30,7 +30,7 @@ pub(crate) struct Rules<A> {
 impl<A: Algorithm> Rules<A> {
     /// The cost as the algorithm takes it, where it can be met at all.
     #[inline]
-    fn within_limit(&self, cost: u64) -> Option<u32> {
+    pub(super) fn within_limit(&self, cost: u64) -> Option<u32> {
         u32::try_from(cost).ok().filter(|cost| *cost <= self.algorithm.limit())
     }
 }
@@ -114,19 +114,6 @@ impl<S: Clone + Default> Shard<S> {
         if decision.allowed() { self.judge(rules, now, (hash, now, 0)) } else { decision }
     }
 
-    /// What a call of a key that is held would be answered; `None` for a key that is not, and for a cost that can never
-    /// be met.
-    #[inline]
-    pub(super) fn judge_held<A: Algorithm<State = S>>(
-        &self,
-        rules: &Rules<A>,
-        (hash, now, cost): (u64, Time, u64),
-    ) -> Option<Decision> {
-        let cost = rules.within_limit(cost)?;
-        let state = self.table.get(hash)?;
-        Some(rules.algorithm.decide(state, now, cost))
-    }
-
     /// What any call would be answered, with the figures after its charge. Keys whole at `mark` would make room.
     pub(super) fn judge<A: Algorithm<State = S>>(
         &self,
@@ -158,23 +145,9 @@ impl<S: Clone + Default> Shard<S> {
         rules.algorithm.decide(state, now, 0).denied(Reason::TableFull)
     }
 
-    /// Charges a call that was judged to be allowed, at this very time and under the same lock.
-    #[inline]
-    pub(super) fn charge<A: Algorithm<State = S>>(
-        &mut self,
-        rules: &Rules<A>,
-        mark: &Mark,
-        (hash, now, cost): (u64, Time, u64),
-    ) {
-        let Some(cost) = rules.within_limit(cost).filter(|cost| *cost > 0) else { return };
-        match self.table.get_mut(hash) {
-            Some(state) => rules.algorithm.charge(state, now, cost),
-            None => self.charge_newcomer(rules, mark, (hash, now, cost)),
-        }
-    }
-
+    /// Charges a call of a key that is not held and was judged to be allowed, at this very time and under the same lock.
     #[cold]
-    fn charge_newcomer<A: Algorithm<State = S>>(
+    pub(super) fn charge_newcomer<A: Algorithm<State = S>>(
         &mut self,
         rules: &Rules<A>,
         mark: &Mark,

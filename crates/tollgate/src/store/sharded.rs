@@ -119,7 +119,17 @@ impl<A: Algorithm> Sharded<A> {
             Room::Here(shard) => {
                 let (rules, mark) = (&self.rules, &*self.mark);
                 let said = RateLimitResult::unlimited();
-                then(&mut HeldKey { store: self, rules, mark, shard, hash, now, cost, said });
+                then(&mut HeldKey {
+                    store: self,
+                    rules,
+                    mark,
+                    shard,
+                    hash,
+                    now,
+                    cost,
+                    said,
+                    slot: None,
+                });
                 return;
             }
             Room::Moved(next) => Arc::clone(next),
