@@ -145,7 +145,8 @@ impl<S: Clone + Default> Shard<S> {
         rules.algorithm.decide(state, now, 0).denied(Reason::TableFull)
     }
 
-    /// Charges a call of a key that is not held and was judged to be allowed, at this very time and under the same lock.
+    /// Charges a call of a key that is not held and was judged to be allowed, at this very time and under the same
+    /// lock.
     #[cold]
     pub(super) fn charge_newcomer<A: Algorithm<State = S>>(
         &mut self,
