@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use serde::{Serialize, Serializer};
-use tollgate::{CallError, Decided};
+use tollgate::{CallError, CostExceedsLimit, Decided, RateLimitResult};
 
 use crate::event::Event;
 
@@ -84,10 +84,22 @@ impl Serialize for ResultError {
 
 impl From<&Decided> for ResultJson {
     fn from(decided: &Decided) -> Self {
-        let (result, error) = match decided {
-            Ok(result) => (*result, None),
-            Err(error) => (error.result(), ResultError::of(error)),
-        };
+        match decided {
+            Ok(result) => Self::new(result, None),
+            Err(error) => Self::new(&error.result(), ResultError::of(error)),
+        }
+    }
+}
+
+/// What [`RateLimiter::allow_n`](tollgate::RateLimiter::allow_n) answers.
+impl From<&Result<RateLimitResult, CostExceedsLimit>> for ResultJson {
+    fn from(decided: &Result<RateLimitResult, CostExceedsLimit>) -> Self {
+        Self::from(&decided.map_err(CallError::from))
+    }
+}
+
+impl ResultJson {
+    fn new(result: &RateLimitResult, error: Option<ResultError>) -> Self {
         Self {
             allowed: result.allowed(),
             remaining: result.remaining(),
