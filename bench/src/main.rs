@@ -6,10 +6,12 @@
 //! - `cargo run --release --manifest-path bench/Cargo.toml -- gates`: everything; fails where a gate is not met.
 //! - `… -- quick`: the main rows, in less than a minute.
 //! - `… -- engine`: the bare side by side with governor.
+//! - `… -- joint`: several limits on one endpoint; fails where two cost more than 2.5 times one.
 
 mod contenders;
 mod engine;
 mod gates;
+mod joint;
 mod keys;
 mod latency;
 mod memory;
@@ -34,12 +36,14 @@ fn main() -> ExitCode {
             gates::quick();
             ExitCode::SUCCESS
         }
+        ["joint"] if joint::print() => ExitCode::SUCCESS,
+        ["joint"] => ExitCode::FAILURE,
         ["engine"] => {
             engine::print();
             ExitCode::SUCCESS
         }
         _ => {
-            eprintln!("usage: bench gates | quick | engine");
+            eprintln!("usage: bench gates | quick | engine | joint");
             ExitCode::from(USAGE_ERROR)
         }
     }

@@ -7,12 +7,13 @@ use crate::examples::files_in;
 
 const COMMAND: &str = "run --quiet --locked --package tollgate-cli -- test";
 
-/// Runs `tollgate test conformance/*.json`.
+/// Runs `tollgate test conformance/*.json conformance/policies/*.json`.
 ///
 /// # Errors
 /// When a scenario fails, or not as many passed as there are files.
 pub(crate) fn run_conformance() -> Result<(), String> {
-    let scenarios = files_in("conformance", "json")?;
+    let mut scenarios = files_in("conformance", "json")?;
+    scenarios.extend(files_in("conformance/policies", "json")?);
     let output = cargo(COMMAND)
         .args(&scenarios)
         .stderr(Stdio::inherit())

@@ -25,6 +25,7 @@ pub(crate) struct Cli {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     Check(CheckArgs),
+    Explain(ExplainArgs),
     Test(TestArgs),
     Replay(ReplayArgs),
     Serve(ServeArgs),
@@ -34,12 +35,51 @@ pub(crate) enum Command {
 /// Read config files: print every fault, or what each endpoint gets
 ///
 /// Faults go to standard error as `file:line:column: what is wrong, what was expected`, and the exit status is 1.
+///
+/// With `--against`, the difference to the config that runs: what a reload would keep, change and lose of what
+/// clients have used up.
 #[derive(Args, Debug)]
-#[command(after_help = "Example:\n  tollgate check limits.yaml")]
+#[command(
+    after_help = "Examples:\n  tollgate check limits.yaml\n  tollgate check --against running.yaml limits.yaml"
+)]
 pub(crate) struct CheckArgs {
+    /// The config that runs, to tell what a reload of each file would do
+    #[arg(long, value_name = "RUNNING")]
+    pub(crate) against: Option<PathBuf>,
+
     /// Config files: YAML, JSON or TOML, by extension
     #[arg(value_name = "FILE", required = true)]
     pub(crate) files: Vec<PathBuf>,
+}
+
+/// Say what becomes of a call: which entry answers and why, by which limits, and the most a client can get
+///
+/// Nothing is decided. The worst case is what the client's limits allow in any second, minute, hour and day, whatever
+/// others do.
+#[derive(Args, Debug)]
+#[command(
+    after_help = "Example:\n  tollgate explain --config limits.yaml --client alice --endpoint 'GET /search'"
+)]
+pub(crate) struct ExplainArgs {
+    /// The limits: YAML, JSON or TOML, by extension
+    #[arg(long, value_name = "FILE")]
+    pub(crate) config: PathBuf,
+
+    /// Who calls
+    #[arg(long, value_name = "NAME")]
+    pub(crate) client: String,
+
+    /// Where
+    #[arg(long, value_name = "NAME")]
+    pub(crate) endpoint: String,
+
+    /// On whose behalf
+    #[arg(long, value_name = "NAME")]
+    pub(crate) tenant: Option<String>,
+
+    /// What it costs, unless it is what the endpoint costs
+    #[arg(long, value_name = "N")]
+    pub(crate) cost: Option<u64>,
 }
 
 /// Run scenario files on a virtual clock

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use tollgate::{Config, LimiterSummary, RateLimiter};
+use tollgate::{Call, Config, PolicyKind, PolicySummary, RateLimiter, Scope};
 
 use crate::args::BenchArgs;
 use crate::table::{Column, endpoint_name, table, thousands};
@@ -26,7 +26,7 @@ pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<ExitCode> {
     let cores = thread::available_parallelism().map_or(1, NonZero::get);
     let (nanos_title, rate_title) =
         (format!("ns, {cores} threads"), format!("decisions/s, {cores} threads"));
-    let mut table = table([
+    let mut table = table(&[
         ("endpoint", Column::Text),
         ("algorithm", Column::Text),
         ("clients", Column::Figure),
@@ -37,13 +37,19 @@ pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<ExitCode> {
         (&rate_title, Column::Figure),
     ]);
     let names: Vec<_> = (0..CLIENTS[1]).map(|number| format!("client-{number}")).collect();
-    for limiter in config.limiters() {
-        for clients in client_counts(limiter.max_keys) {
-            table.add_row(row(&config, &limiter, &names[..clients], cores));
+    for policy in config.policies().filter(|policy| policy.kind() == PolicyKind::Limits) {
+        for clients in client_counts(keys_max(&policy)) {
+            table.add_row(row(&config, &policy, &names[..clients], cores));
         }
     }
     writeln!(anstream::stdout(), "{}", table.trim_fmt())?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// The most clients that every limit which counts by client remembers.
+fn keys_max(policy: &PolicySummary<'_>) -> u64 {
+    let by_client = policy.limits().filter(|limit| limit.scope == Scope::Client);
+    by_client.map(|limit| limit.max_keys).min().unwrap_or(u64::MAX)
 }
 
 /// Numbers of clients that leave the table of keys room: one that is full is another matter.
@@ -53,22 +59,20 @@ fn client_counts(max_keys: u64) -> impl Iterator<Item = usize> {
     [few, many].into_iter().take(if few == many { 1 } else { 2 })
 }
 
-fn row(
-    config: &Config,
-    summary: &LimiterSummary<'_>,
-    names: &[String],
-    cores: usize,
-) -> [String; 8] {
+fn row(config: &Config, policy: &PolicySummary<'_>, names: &[String], cores: usize) -> [String; 8] {
     let unlisted = unlisted_endpoint(config);
-    let endpoint = summary.endpoint.unwrap_or(&unlisted);
+    let endpoint = policy.endpoint().unwrap_or(&unlisted);
+    let algorithms: Vec<_> = policy.limits().map(|limit| limit.algorithm.name()).collect();
     let limiter = RateLimiter::new(config.clone());
+    let by_tenant = policy.limits().any(|limit| limit.scope == Scope::Tenant);
+    let door = Door { limiter: &limiter, endpoint, by_tenant };
     // All clients are known before the measuring begins, so that no growth of the table is in it.
-    let _allowed = count_allowed(&limiter, endpoint, names.iter());
-    let alone = Measured::by_threads(1, &limiter, endpoint, names);
-    let together = Measured::by_threads(cores, &limiter, endpoint, names);
+    let _allowed = count_allowed(door, names.iter());
+    let alone = Measured::by_threads(1, door, names);
+    let together = Measured::by_threads(cores, door, names);
     [
-        endpoint_name(summary.endpoint),
-        summary.algorithm.name().to_owned(),
+        endpoint_name(policy.endpoint()),
+        algorithms.join(" + "),
         thousands(widened(names.len())),
         alone.share_allowed(),
         alone.nanos_each(),
@@ -81,10 +85,29 @@ fn row(
 /// A name that no entry has, so that the default limiter answers for it.
 fn unlisted_endpoint(config: &Config) -> String {
     let mut name = "unlisted".to_owned();
-    while config.limiters().any(|limiter| limiter.endpoint == Some(&name)) {
+    while config.policies().any(|policy| policy.endpoint() == Some(&name)) {
         name.push('_');
     }
     name
+}
+
+/// Where clients call.
+#[derive(Clone, Copy)]
+struct Door<'a> {
+    limiter: &'a RateLimiter,
+    endpoint: &'a str,
+    by_tenant: bool,
+}
+
+impl Door<'_> {
+    /// Lets a client call; where limits count by tenant, all clients are of one.
+    fn allows(self, client: &str) -> bool {
+        if !self.by_tenant {
+            return self.limiter.allow(client, self.endpoint).allowed();
+        }
+        let call = Call::new(client, self.endpoint).tenant("tenant");
+        self.limiter.decide(&call).is_ok_and(|result| result.allowed())
+    }
 }
 
 /// What some threads decided in a time.
@@ -97,14 +120,14 @@ struct Measured {
 
 impl Measured {
     /// Lets threads call for a while, each of them for all clients in turn.
-    fn by_threads(threads: usize, limiter: &RateLimiter, endpoint: &str, names: &[String]) -> Self {
+    fn by_threads(threads: usize, door: Door<'_>, names: &[String]) -> Self {
         let started = now();
         let call = |first: usize| {
             let (mut decisions, mut allowed) = (0_u64, 0_u64);
             let mut names = names.iter().cycle().skip(first);
             while started.elapsed() < MEASURED {
                 let batch = names.by_ref().take(BATCH);
-                allowed = allowed.saturating_add(count_allowed(limiter, endpoint, batch));
+                allowed = allowed.saturating_add(count_allowed(door, batch));
                 decisions = decisions.saturating_add(widened(BATCH));
             }
             (decisions, allowed)
@@ -143,12 +166,8 @@ impl Measured {
     }
 }
 
-fn count_allowed(
-    limiter: &RateLimiter,
-    endpoint: &str,
-    names: impl Iterator<Item: AsRef<str>>,
-) -> u64 {
-    names.map(|name| u64::from(limiter.allow(name.as_ref(), endpoint).allowed())).sum()
+fn count_allowed(door: Door<'_>, names: impl Iterator<Item: AsRef<str>>) -> u64 {
+    names.map(|name| u64::from(door.allows(name.as_ref()))).sum()
 }
 
 #[expect(clippy::disallowed_methods, reason = "a benchmark is about the machine's time")]

@@ -3,20 +3,28 @@
 use std::io::Write;
 use std::process::ExitCode;
 
-use tollgate::{Config, LimiterSummary, OnFull};
+use tollgate::{Config, LimiterSummary, Mode, OnFull, PolicyKind};
 
 use crate::args::CheckArgs;
+use crate::difference::difference;
 use crate::table::{Column, endpoint_name, table, thousands};
 use crate::terms::Terms;
 
 /// Checks each file: what endpoints get goes to standard output, faults to standard error.
 pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<ExitCode> {
     let mut exit = ExitCode::SUCCESS;
+    let running = args.against.as_ref().map(tollgate_config::load).transpose()?;
     let mut stdout = anstream::stdout().lock();
     for file in &args.files {
-        match tollgate_config::load(file) {
-            Ok(config) => writeln!(stdout, "{}: no faults\n{}", file.display(), grants(&config))?,
-            Err(faults) => {
+        match (tollgate_config::load(file), &running) {
+            (Ok(config), None) => {
+                writeln!(stdout, "{}: no faults\n{}", file.display(), grants(&config))?;
+            }
+            (Ok(config), Some(running)) => {
+                let told = difference(running, &config);
+                writeln!(stdout, "{}: no faults\n{told}", file.display())?;
+            }
+            (Err(faults), _) => {
                 writeln!(anstream::stderr(), "{faults}")?;
                 exit = ExitCode::FAILURE;
             }
@@ -25,10 +33,12 @@ pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<ExitCode> {
     Ok(exit)
 }
 
-/// What each endpoint gets, as a table.
+/// What each endpoint gets, as a table. Limits have columns for their names where any has one.
 fn grants(config: &Config) -> String {
-    let mut table = table([
-        ("endpoint", Column::Text),
+    let is_named = config.limiters().any(|limiter| limiter.limit_name.is_some());
+    let names: &[_] =
+        if is_named { &[("limit", Column::Text), ("counts by", Column::Text)] } else { &[] };
+    let columns = [
         ("algorithm", Column::Text),
         ("burst", Column::Figure),
         ("rate", Column::Text),
@@ -36,11 +46,13 @@ fn grants(config: &Config) -> String {
         ("bytes a key", Column::Figure),
         ("keys at most", Column::Figure),
         ("memory at most", Column::Figure),
-    ]);
+    ];
+    let columns = [&[("endpoint", Column::Text)], names, &columns].concat();
+    let mut table = table(&columns);
     for limiter in config.limiters() {
         let terms = Terms::of(limiter.algorithm);
-        table.add_row([
-            endpoint_name(limiter.endpoint),
+        let names = if is_named { names_of(&limiter).to_vec() } else { Vec::new() };
+        let figures = [
             limiter.algorithm.name().to_owned(),
             thousands(u64::from(limiter.algorithm.limit())),
             terms.rate,
@@ -48,9 +60,28 @@ fn grants(config: &Config) -> String {
             bytes_a_key(&limiter, terms.heap_bytes_max),
             thousands(limiter.max_keys),
             megabytes(memory_max(&limiter, terms.heap_bytes_max)),
-        ]);
+        ];
+        table.add_row(
+            [endpoint_name(Some(limiter.owner.name()))].into_iter().chain(names).chain(figures),
+        );
     }
-    table.trim_fmt()
+    let outright = config.policies().filter_map(|policy| {
+        let kind = match policy.kind() {
+            PolicyKind::Unlimited => Some("unlimited"),
+            PolicyKind::Deny => Some("denied"),
+            PolicyKind::Limits | _ => None,
+        };
+        Some(format!("\n{}: {}", endpoint_name(policy.endpoint()), kind?))
+    });
+    table.trim_fmt() + &outright.collect::<String>()
+}
+
+/// A limit's name, and whose calls it counts together; a trial run says so.
+fn names_of(limiter: &LimiterSummary<'_>) -> [String; 2] {
+    let name = limiter.limit_name.map_or_else(|| "-".to_owned(), |name| endpoint_name(Some(name)));
+    let scope = limiter.scope.word();
+    let trial = if limiter.mode == Mode::Shadow { ", in shadow" } else { "" };
+    [name, format!("{scope}{trial}")]
 }
 
 fn bytes_a_key(limiter: &LimiterSummary<'_>, heap_bytes_max: u64) -> String {

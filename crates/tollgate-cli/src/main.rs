@@ -5,8 +5,9 @@
 mod args;
 mod bench;
 mod check;
-
 mod color;
+mod difference;
+mod explain;
 mod replay;
 mod serve;
 mod table;
@@ -34,6 +35,7 @@ fn main() -> ExitCode {
 fn run(cli: &Cli) -> anyhow::Result<ExitCode> {
     match &cli.command {
         Command::Check(args) => check::run(args),
+        Command::Explain(args) => explain::run(args),
         Command::Test(args) => test::run(args),
         Command::Replay(args) => replay::run(args),
         Command::Serve(args) => serve::run(args),

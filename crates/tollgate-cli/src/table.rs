@@ -11,9 +11,9 @@ pub(crate) enum Column {
 }
 
 /// A table without rows yet.
-pub(crate) fn table<const N: usize>(columns: [(&str, Column); N]) -> Table {
+pub(crate) fn table(columns: &[(&str, Column)]) -> Table {
     let mut table = Table::new();
-    table.load_style(NOTHING).set_header(columns.map(|(title, _)| title));
+    table.load_style(NOTHING).set_header(columns.iter().map(|(title, _)| title));
     for (column, (_, kind)) in table.column_iter_mut().zip(columns) {
         column.set_padding((0, 2)).set_cell_alignment(match kind {
             Column::Text => CellAlignment::Left,

@@ -1,15 +1,16 @@
 //! A whole config: the default, the endpoints, and the bounds that hold for all of them.
 
-use std::collections::HashMap;
-use std::collections::hash_map::Entry;
+use std::collections::BTreeSet;
 
-use tollgate::{Config, LimiterConfig, LimiterFactory};
+use tollgate::{Config, ConfigBuilder, Limit, LimiterFactory, Policy};
 
-use crate::entry::{Bounds, EntryReader, endpoint_of};
+use crate::entry::{EntryReader, endpoint_of};
 use crate::fields::Fields;
 use crate::findings::Findings;
-use crate::names::{CONFIG_FIELDS, DEFAULT, ENDPOINT, ENDPOINTS};
-use crate::tree::{Node, Position, Value};
+use crate::limits::{Bounds, LimitReader, name_of};
+use crate::names::{CONFIG_FIELDS, DEFAULT, ENDPOINT, ENDPOINTS, EVERY, SHARED_LIMITS};
+use crate::tree::{Node, Value};
+use crate::twice::Seen;
 
 /// Reads a config, and finds everything that is wrong with it.
 pub(crate) fn read(
@@ -22,20 +23,55 @@ pub(crate) fn read(
     let fields = Fields::of(root, "the config", &expected, findings)?;
     fields.refuse_unknown(&CONFIG_FIELDS, findings);
     let bounds = Bounds::read(&fields, findings);
-    let reader = EntryReader { factory, bounds };
+    let limits = LimitReader { factory, bounds };
+    let shared = fields.get(SHARED_LIMITS).map(|entry| &entry.value);
+    let shared_limits =
+        shared.map_or(Some(Vec::new()), |node| limits.read_named(node, SHARED_LIMITS, findings));
+    let every = fields.texts(EVERY, "the names of shared limits", findings);
+    let reader = EntryReader {
+        limits,
+        shared: shared.map(shared_names).unwrap_or_default(),
+        every: every.iter().map(|(name, _)| *name).collect(),
+    };
+    findings.about(EVERY.to_owned(), |findings| {
+        for (name, place) in &every {
+            reader.refuse_unknown_shared_limit(name, *place, findings);
+        }
+    });
     let default = read_default(&fields, &reader, findings);
     let endpoints = read_endpoints(&fields, &reader, findings);
     if !findings.is_empty() {
         return None;
     }
-    build(root, default?, endpoints, findings)
+    build(
+        root,
+        Parts { default: default?, endpoints, shared: shared_limits?, every: reader.every },
+        findings,
+    )
+}
+
+/// The parts of a config, in which no fault was found.
+struct Parts<'a> {
+    default: Policy,
+    endpoints: Vec<(String, Policy)>,
+    shared: Vec<Limit>,
+    every: Vec<&'a str>,
+}
+
+/// The names of shared limits, also of those that have faults.
+fn shared_names(node: &Node) -> BTreeSet<&str> {
+    match &node.value {
+        Value::Map(entries) => entries.iter().map(|entry| entry.key.as_str()).collect(),
+        Value::List(nodes) => nodes.iter().filter_map(name_of).collect(),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Text(_) => BTreeSet::new(),
+    }
 }
 
 fn read_default(
     fields: &Fields<'_>,
     reader: &EntryReader<'_>,
     findings: &mut Findings,
-) -> Option<LimiterConfig> {
+) -> Option<Policy> {
     let expected = "the limiter of every endpoint that is not listed";
     let node = fields.required(DEFAULT, expected, findings)?;
     reader.read_default(node, findings)
@@ -45,7 +81,7 @@ fn read_endpoints(
     fields: &Fields<'_>,
     reader: &EntryReader<'_>,
     findings: &mut Findings,
-) -> Vec<(String, LimiterConfig)> {
+) -> Vec<(String, Policy)> {
     let Some(entry) = fields.get(ENDPOINTS) else { return Vec::new() };
     let Value::List(nodes) = &entry.value.value else {
         let expected = format!("a list of entries, each a map with `{ENDPOINT}`");
@@ -57,16 +93,14 @@ fn read_endpoints(
     numbered.filter_map(|(number, node)| reader.read_entry(number, node, findings)).collect()
 }
 
-fn build(
-    root: &Node,
-    default: LimiterConfig,
-    endpoints: Vec<(String, LimiterConfig)>,
-    findings: &mut Findings,
-) -> Option<Config> {
-    let builder = Config::builder().default(default);
-    let builder = endpoints
+fn build(root: &Node, parts: Parts<'_>, findings: &mut Findings) -> Option<Config> {
+    let builder = Config::builder().default(parts.default);
+    let builder = parts
+        .endpoints
         .into_iter()
-        .fold(builder, |builder, (name, limiter)| builder.endpoint(name, limiter));
+        .fold(builder, |builder, (name, policy)| builder.endpoint(name, policy));
+    let builder = parts.shared.into_iter().fold(builder, ConfigBuilder::shared_limit);
+    let builder = parts.every.into_iter().fold(builder, ConfigBuilder::every);
     match builder.build() {
         Ok(config) => Some(config),
         Err(faults) => {
@@ -77,11 +111,11 @@ fn build(
 }
 
 fn refuse_endpoints_given_twice(nodes: &[Node], findings: &mut Findings) {
-    let mut seen = HashMap::new();
+    let mut seen = Seen::default();
     for node in nodes {
         let endpoint = endpoint_of(node).zip(node.get(ENDPOINT));
         if let Some((name, place)) = endpoint {
-            refuse_seen(&mut seen, name, place.into(), &format!("endpoint {name:?}"), findings);
+            seen.refuse_again(name, place.into(), &format!("endpoint {name:?}"), findings);
         }
     }
 }
@@ -95,34 +129,13 @@ fn refuse_keys_given_twice(node: &Node, findings: &mut Findings) {
             }
         }
         Value::Map(entries) => {
-            let mut seen = HashMap::new();
+            let mut seen = Seen::default();
             for entry in entries {
                 let what = format!("`{}`", entry.key);
-                refuse_seen(&mut seen, &entry.key, entry.into(), &what, findings);
+                seen.refuse_again(&entry.key, entry.into(), &what, findings);
                 refuse_keys_given_twice(&entry.value, findings);
             }
         }
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::Text(_) => {}
-    }
-}
-
-/// Remembers where a name was seen, and finds fault with it the second time.
-fn refuse_seen<'a>(
-    seen: &mut HashMap<&'a str, Position>,
-    name: &'a str,
-    place: Position,
-    what: &str,
-    findings: &mut Findings,
-) {
-    match seen.entry(name) {
-        Entry::Vacant(vacant) => {
-            vacant.insert(place);
-        }
-        Entry::Occupied(first) => {
-            let Position { line, column } = first.get();
-            let message =
-                format!("{what} is given twice, first at line {line}, column {column}; keep one");
-            findings.at(place, message);
-        }
     }
 }

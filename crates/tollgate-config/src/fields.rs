@@ -2,11 +2,12 @@
 
 use std::collections::HashMap;
 use std::ops::RangeInclusive;
+use std::time::Duration;
 
 use tollgate::{Parameters, nearest_name, unknown_field};
 
 use crate::findings::Findings;
-use crate::tree::{self, Entry, Node, Value};
+use crate::tree::{self, Entry, Node, Position, Value};
 
 /// The fields of one map. Each read gives `None` where the field is missing or wrong, and the fault
 /// is found.
@@ -67,6 +68,49 @@ impl<'a> Fields<'a> {
         text
     }
 
+    /// A text that may be left out.
+    pub(crate) fn optional_text(
+        &self,
+        name: &str,
+        expected: &str,
+        findings: &mut Findings,
+    ) -> Option<&'a str> {
+        self.get(name).and_then(|_| self.text(name, expected, findings))
+    }
+
+    /// A list of texts, each with its place, that may be left out.
+    pub(crate) fn texts(
+        &self,
+        name: &str,
+        expected: &str,
+        findings: &mut Findings,
+    ) -> Vec<(&'a str, Position)> {
+        let Some(entry) = self.get(name) else { return Vec::new() };
+        let expected = format!("a list of {expected}");
+        let Some(nodes) = entry.value.as_list() else {
+            findings.wrong(&entry.value, format_args!("`{name}`"), &expected);
+            return Vec::new();
+        };
+        let mut texts = Vec::new();
+        for node in nodes {
+            match node.as_text() {
+                Some(text) => texts.push((text, node.into())),
+                None => findings.wrong(node, format_args!("an element of `{name}`"), "a text"),
+            }
+        }
+        texts
+    }
+
+    /// Yes or no, that may be left out.
+    pub(crate) fn flag(&self, name: &str, findings: &mut Findings) -> Option<bool> {
+        let node = &self.get(name)?.value;
+        if let Value::Bool(flag) = node.value {
+            return Some(flag);
+        }
+        findings.wrong(node, format_args!("`{name}`"), "true or false");
+        None
+    }
+
     /// A map that has to be there.
     pub(crate) fn map(&self, name: &str, expected: &str, findings: &mut Findings) -> Option<Self> {
         let node = self.required(name, expected, findings)?;
@@ -89,6 +133,23 @@ impl<'a> Fields<'a> {
             findings.add_faults(&faults, |_| node.into());
         }
         whole
+    }
+
+    /// A time with its unit, such as `10m`, that has to be there; `range` is in milliseconds.
+    pub(crate) fn duration(
+        &self,
+        name: &'static str,
+        range: RangeInclusive<u64>,
+        findings: &mut Findings,
+    ) -> Option<Duration> {
+        let node = self.required(name, "a time, such as 10m", findings)?;
+        let parameters = Parameters::new().with(name, (&node.value).into());
+        let mut reader = parameters.reader();
+        let duration = reader.duration(name, range);
+        if let Err(faults) = reader.finish() {
+            findings.add_faults(&faults, |_| node.into());
+        }
+        duration
     }
 
     /// One of a few words, each with its meaning, that may be left out.

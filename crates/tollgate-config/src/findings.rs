@@ -48,8 +48,12 @@ impl Findings {
         }
     }
 
-    /// What `read` finds is about this subject, and its messages begin with it.
+    /// What `read` finds is about this subject of the one around it, and its messages begin with both.
     pub(crate) fn about<T>(&mut self, subject: String, read: impl FnOnce(&mut Self) -> T) -> T {
+        let subject = match &self.subject {
+            Some(outer) => format!("{outer}: {subject}"),
+            None => subject,
+        };
         let outer = self.subject.replace(subject);
         let made = read(self);
         self.subject = outer;

@@ -49,15 +49,28 @@
 //! # What a file may say
 //! | where | field | what it is |
 //! | --- | --- | --- |
-//! | top | `default` | required: the limiter of every endpoint not listed |
-//! | top | `endpoints` | a list of entries, one for each endpoint with a limiter of its own |
+//! | top | `default` | required: what every endpoint gets that is not listed |
+//! | top | `endpoints` | a list of entries, one for each endpoint with limits of its own |
+//! | top | `sharedLimits` | limits that entries share: a list, or a map by name |
+//! | top | `every` | the names of the shared limits of every entry |
 //! | entry | `endpoint` | required, but refused in `default`: its name, matched exactly |
-//! | entry | `algorithm` | required: the name of an algorithm, built in or [registered] |
-//! | entry | `algoConfig` | required: the algorithm's parameters |
-//! | both | `maxKeys` | the most keys held at once, 1 to 1,000,000,000; unless said 1,000,000 |
-//! | both | `onFull` | what happens beyond: `overflow`, `deny` or `admit`; unless said `overflow` |
+//! | entry | `algorithm`, `algoConfig` | one limit: an algorithm, built in or [registered], and its parameters |
+//! | entry | `limits` | or several, which are charged all or none |
+//! | entry | `unlimited`, `deny` | or `true` for no limit, or for no call |
+//! | entry | `use` | the names of the shared limits that it uses, beside its own or alone |
+//! | entry | `exempt` | clients that no limit of the entry holds for |
+//! | entry | `cost` | what a call costs that does not say; unless said 1 |
+//! | entry | `penalty` | a block for `blockFor` (`10m`) after so many `denials` in a row |
+//! | limit | `name` | required: what results and reloads know it by |
+//! | limit | `algorithm`, `algoConfig` | required, as on an entry |
+//! | limit | `scope` | whose calls it counts together: `client` (unless said), `tenant` or `global` |
+//! | limit | `mode` | `enforce` (unless said), or `shadow` for a trial run that denies nobody |
+//! | limit | `was` | the name it had, so that a reload hands its state on |
+//! | all | `maxKeys` | the most keys held at once, 1 to 1,000,000,000; unless said 1,000,000 |
+//! | all | `onFull` | what happens beyond: `overflow`, `deny` or `admit`; unless said `overflow` |
 //!
-//! An entry's own `maxKeys` and `onFull` win over those at the top.
+//! A limit's own `maxKeys` and `onFull` win over its entry's, and those over the ones at the top. A limit for all has
+//! one key.
 //!
 //! YAML is read as YAML 1.2 (`yes` and `on` are texts), without tags and merge keys; JSON strictly;
 //! TOML as 1.1. A rate is the decimal as it was written, in all three.
@@ -84,9 +97,11 @@ mod fields;
 mod file;
 mod findings;
 mod format;
+mod limits;
 mod names;
 mod schema;
 pub mod tree;
+mod twice;
 
 use std::path::Path;
 

@@ -5,10 +5,14 @@ use std::ops::RangeInclusive;
 
 use serde_json::{Value, json};
 use tollgate::algorithm::WINDOW_MS;
-use tollgate::{LimiterConfig, LimiterFactory, OnFull, Rate, SlidingWindowLog, TokenBucket};
+use tollgate::{
+    LimiterConfig, LimiterFactory, OnFull, Policy, Rate, SlidingWindowLog, TokenBucket,
+};
 
 use crate::names::{
-    ALGO_CONFIG, ALGORITHM, DEFAULT, ENDPOINT, ENDPOINTS, MAX_KEYS, ON_FULL, ON_FULL_WORDS,
+    ALGO_CONFIG, ALGORITHM, BLOCK_FOR, COST, DEFAULT, DENIALS, DENY, ENDPOINT, ENDPOINTS, EVERY,
+    EXEMPT, LIMITS, MAX_KEYS, MODE, MODE_WORDS, NAME, ON_FULL, ON_FULL_WORDS, PENALTY, SCOPE,
+    SCOPE_WORDS, SHARED_LIMITS, UNLIMITED, USE, WAS,
 };
 
 const DECIMAL: &str = r"\+?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?";
@@ -17,8 +21,9 @@ const DURATION: &str = r"([0-9]+(\.[0-9]+)?\s*[A-Za-zµ]+\s*)+";
 
 /// The JSON Schema (draft 2020-12) of config files that use the built-in algorithms, as JSON text.
 ///
-/// It cannot say everything: that an endpoint is given twice, or that a capacity takes more than
-/// 100 years to refill, only [`load`](crate::load) tells, and that is what decides.
+/// It cannot say everything: that an endpoint is given twice, that a shared limit is not there, or
+/// that a capacity takes more than 100 years to refill, only [`load`](crate::load) tells, and that is
+/// what decides.
 pub fn schema() -> String {
     format!("{:#}\n", config())
 }
@@ -35,19 +40,34 @@ fn config() -> Value {
             DEFAULT: {
                 "description": "The limiter of every endpoint that is not listed. They share \
                     it: a client has one quota over all of them.",
-                "$ref": "#/$defs/limiter",
+                "$ref": "#/$defs/policy",
             },
             ENDPOINTS: {
                 "description": "Endpoints with a limiter of their own.",
                 "type": "array",
                 "items": { "$ref": "#/$defs/entry" },
             },
+            SHARED_LIMITS: {
+                "description": "Limits that endpoints share, one bucket for all who use it: a list, \
+                    or a map by name.",
+                "oneOf": [
+                    { "type": "array", "items": { "$ref": "#/$defs/limit" } },
+                    {
+                        "type": "object",
+                        "propertyNames": { "minLength": 1 },
+                        "additionalProperties": { "$ref": "#/$defs/sharedLimit" },
+                    },
+                ],
+            },
+            EVERY: texts("The shared limits of every endpoint."),
             MAX_KEYS: { "$ref": "#/$defs/maxKeys" },
             ON_FULL: { "$ref": "#/$defs/onFull" },
         },
         "$defs": {
-            "limiter": limiter(),
+            "policy": policy(),
             "entry": entry(),
+            "limit": limit(&[NAME]),
+            "sharedLimit": limit(&[]),
             "maxKeys": max_keys(),
             "onFull": on_full(),
             "TokenBucket": token_bucket(),
@@ -58,33 +78,76 @@ fn config() -> Value {
     })
 }
 
-/// What `default` may say: its algorithm decides what its parameters may be.
-fn limiter() -> Value {
-    let names: Vec<_> = LimiterFactory::new().names().map(str::to_owned).collect();
-    let parameters_of = |name| {
-        json!({
-            "if": { "properties": { ALGORITHM: { "const": name } }, "required": [ALGORITHM] },
-            "then": { "properties": { ALGO_CONFIG: { "$ref": format!("#/$defs/{name}") } } },
-        })
-    };
-    json!({
+/// What `default` may say: one limit, a list of them, shared ones, or a word for the extremes.
+fn policy() -> Value {
+    let mut properties = algorithm_properties();
+    properties[LIMITS] = json!({
+        "description": "Several limits that decide together: all are charged, or none is.",
+        "type": "array",
+        "items": { "$ref": "#/$defs/limit" },
+    });
+    properties[USE] = texts("Shared limits that this endpoint uses.");
+    properties[UNLIMITED] = flag("No limit at all, not even those of every endpoint.");
+    properties[DENY] = flag("Nobody may call.");
+    properties[COST] =
+        whole("What a call costs that does not say; 1 unless said.", 1..=u64::from(u32::MAX));
+    properties[PENALTY] = json!({
+        "description": "Blocks a client who was denied so many times in a row.",
         "type": "object",
-        "required": [ALGORITHM, ALGO_CONFIG],
+        "required": [DENIALS, BLOCK_FOR],
         "additionalProperties": false,
         "properties": {
-            ALGORITHM: { "description": "How requests are counted.", "enum": names },
-            ALGO_CONFIG: { "description": "The algorithm's parameters.", "type": "object" },
-            MAX_KEYS: { "$ref": "#/$defs/maxKeys" },
-            ON_FULL: { "$ref": "#/$defs/onFull" },
+            DENIALS: whole("How many denials in a row.", Policy::PENALTY_DENIALS),
+            BLOCK_FOR: {
+                "description": "For how long, with the unit: 30s, 10m, 1h.",
+                "type": "string",
+                "pattern": format!("^{DURATION}$"),
+            },
         },
-        "allOf": names.iter().map(parameters_of).collect::<Vec<_>>(),
+    });
+    properties[EXEMPT] = texts("Clients that no limit of this endpoint holds for.");
+    let is_true =
+        |name: &str| json!({ "properties": { name: { "const": true } }, "required": [name] });
+    let forms = [
+        json!({ "anyOf": [{ "required": [ALGORITHM] }, { "required": [ALGO_CONFIG] }] }),
+        json!({ "required": [LIMITS] }),
+        is_true(UNLIMITED),
+        is_true(DENY),
+        json!({ "required": [USE] }),
+    ];
+    let penalty = json!({ "required": [PENALTY] });
+    json!({
+        "type": "object",
+        "additionalProperties": false,
+        "properties": properties,
+        "anyOf": forms,
+        "allOf": forms_apart(&forms, &penalty).into_iter().chain(parameters_by_algorithm()).collect::<Vec<_>>(),
+        "dependentRequired": { ALGORITHM: [ALGO_CONFIG], ALGO_CONFIG: [ALGORITHM] },
     })
+}
+
+/// An entry has one form; shared limits and penalties go with those that count.
+fn forms_apart(forms: &[Value; 5], penalty: &Value) -> Vec<Value> {
+    let [one, limits, unlimited, deny, shared] = forms;
+    let pairs = [
+        (one, limits),
+        (one, unlimited),
+        (one, deny),
+        (limits, unlimited),
+        (limits, deny),
+        (unlimited, deny),
+        (unlimited, shared),
+        (deny, shared),
+        (unlimited, penalty),
+        (deny, penalty),
+    ];
+    pairs.map(|(one, other)| json!({ "not": { "allOf": [one, other] } })).into()
 }
 
 /// What an entry of `endpoints` may say: as the default, and which endpoint it is of.
 fn entry() -> Value {
-    let mut entry = limiter();
-    entry["required"] = json!([ENDPOINT, ALGORITHM, ALGO_CONFIG]);
+    let mut entry = policy();
+    entry["required"] = json!([ENDPOINT]);
     entry["properties"][ENDPOINT] = json!({
         "description": "The endpoint's name, matched exactly. `/path` answers for every method; \
             `POST /path` for one, and wins.",
@@ -92,6 +155,69 @@ fn entry() -> Value {
         "examples": ["/search", "POST /login"],
     });
     entry
+}
+
+/// A limit with a name, which stands in it or before it.
+fn limit(required: &[&str]) -> Value {
+    let mut properties = algorithm_properties();
+    properties[SCOPE] = choice("Whose calls are counted together.", &SCOPE_WORDS.map(|it| it.0));
+    properties[MODE] = choice(
+        "shadow: decided and counted as if enforced, and nobody is denied.",
+        &MODE_WORDS.map(|it| it.0),
+    );
+    properties[WAS] = json!({
+        "description": "The name it had before, so that a reload hands its state on.",
+        "type": "string",
+    });
+    for name in required {
+        properties[*name] = json!({
+            "description": "What results call it, and what a reload goes by.",
+            "type": "string",
+            "minLength": 1,
+        });
+    }
+    let required = [required, &[ALGORITHM, ALGO_CONFIG]].concat();
+    json!({
+        "type": "object",
+        "required": required,
+        "additionalProperties": false,
+        "properties": properties,
+        "allOf": parameters_by_algorithm(),
+    })
+}
+
+fn algorithm_properties() -> Value {
+    let names: Vec<_> = LimiterFactory::new().names().map(str::to_owned).collect();
+    json!({
+        ALGORITHM: { "description": "How requests are counted.", "enum": names },
+        ALGO_CONFIG: { "description": "The algorithm's parameters.", "type": "object" },
+        MAX_KEYS: { "$ref": "#/$defs/maxKeys" },
+        ON_FULL: { "$ref": "#/$defs/onFull" },
+    })
+}
+
+/// The algorithm decides what its parameters may be.
+fn parameters_by_algorithm() -> Vec<Value> {
+    let parameters_of = |name: &str| {
+        json!({
+            "if": { "properties": { ALGORITHM: { "const": name } }, "required": [ALGORITHM] },
+            "then": { "properties": { ALGO_CONFIG: { "$ref": format!("#/$defs/{name}") } } },
+        })
+    };
+    LimiterFactory::new().names().map(parameters_of).collect()
+}
+
+fn texts(description: &str) -> Value {
+    json!({ "description": description, "type": "array", "items": { "type": "string" } })
+}
+
+fn flag(description: &str) -> Value {
+    json!({ "description": description, "type": "boolean" })
+}
+
+/// One of a few words, the first of which is the default.
+fn choice(description: &str, words: &[&str]) -> Value {
+    json!({ "description": description, "enum": words, "default": words.first() })
 }
 
 fn max_keys() -> Value {
@@ -181,7 +307,7 @@ mod tests {
     use tollgate::{FixedWindow, Rate};
 
     use super::*;
-    use crate::names::{CONFIG_FIELDS, ENTRY_FIELDS, LIMITER_FIELDS};
+    use crate::names::{CONFIG_FIELDS, ENTRY_FIELDS, LIMIT_FIELDS, LIMITER_FIELDS};
 
     #[test]
     fn the_figures_without_a_constant_in_the_library_are_its_own() {
@@ -204,8 +330,9 @@ mod tests {
         };
         let config = config();
         assert_eq!(properties(&config), sorted(&CONFIG_FIELDS));
-        assert_eq!(properties(&config["$defs"]["limiter"]), sorted(&LIMITER_FIELDS));
+        assert_eq!(properties(&config["$defs"]["policy"]), sorted(&LIMITER_FIELDS));
         assert_eq!(properties(&config["$defs"]["entry"]), sorted(&ENTRY_FIELDS));
+        assert_eq!(properties(&config["$defs"]["limit"]), sorted(&LIMIT_FIELDS));
         for name in LimiterFactory::new().names() {
             assert!(config["$defs"][name].is_object(), "{name}");
         }

@@ -3,9 +3,12 @@
 use std::io;
 
 use thiserror::Error;
+use tollgate::TenantMissing;
 
+use crate::event::Event;
 use crate::input::InputError;
 use crate::intake::{Intake, Place};
+use crate::text::Shown;
 
 /// Why a replay has no report.
 #[derive(Debug, Error)]
@@ -28,6 +31,18 @@ pub enum ReplayError {
     /// There are lines, and not one of them can be read.
     #[error("none of {} lines can be read{}", .0.lines, first_fault(.0))]
     NothingReadable(Intake),
+    /// A limit counts by tenant, and the traffic does not name them: access logs do not, and event lines may.
+    #[error(
+        "a call to `{}` cannot be decided: {source}; limits of `scope: tenant` need event lines with \
+         `tenant`",
+        Shown(&.event.endpoint)
+    )]
+    TenantMissing {
+        /// The first call without a tenant.
+        event: Box<Event>,
+        /// Which limit it lacks one for.
+        source: TenantMissing,
+    },
     /// What was to take the decisions failed.
     #[error("cannot write the decisions")]
     Decisions(#[source] io::Error),

@@ -2,18 +2,18 @@
 
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
-use tollgate::{Call, Time};
+use tollgate::{Call, RateLimiter, Time};
 
 use crate::decimal::{self, TIME_EXPECTED};
 use crate::json::{Fields, Value};
 use crate::line_fault::LineFault;
 
-const KNOWN_FIELDS: [&str; 4] = ["atMs", "client", "endpoint", "cost"];
+const KNOWN_FIELDS: [&str; 5] = ["atMs", "client", "tenant", "endpoint", "cost"];
 
 /// One call to a rate limiter, recorded or made up.
 ///
 /// As a line of JSON it reads `{"atMs": 12.5, "client": "alice", "endpoint": "GET /x", "cost": 1}`; the cost may be
-/// left out.
+/// left out, and a `tenant` may stand beside the client.
 ///
 /// ```
 /// use tollgate::Time;
@@ -32,22 +32,33 @@ pub struct Event {
     pub at: Time,
     /// Who.
     pub client: String,
+    /// On whose behalf, where limits count by tenant.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tenant: Option<String>,
     /// Where.
     pub endpoint: String,
-    /// How many requests it counts as. 0 only looks.
-    pub cost: u64,
+    /// How many requests it counts as; 0 only looks. Where it does not say, it is what the endpoint costs: 1, unless
+    /// the config says otherwise.
+    #[serde(serialize_with = "serialize_cost")]
+    pub cost: Option<u64>,
 }
 
 impl Event {
-    /// A call of cost 1.
+    /// A call that does not say what it costs.
     pub fn new(at: Time, client: impl Into<String>, endpoint: impl Into<String>) -> Self {
-        Self { at, client: client.into(), endpoint: endpoint.into(), cost: 1 }
+        Self { at, client: client.into(), tenant: None, endpoint: endpoint.into(), cost: None }
     }
 
     /// With another cost.
     #[must_use]
     pub fn cost(self, cost: u64) -> Self {
-        Self { cost, ..self }
+        Self { cost: Some(cost), ..self }
+    }
+
+    /// On behalf of a tenant.
+    #[must_use]
+    pub fn tenant(self, tenant: impl Into<String>) -> Self {
+        Self { tenant: Some(tenant.into()), ..self }
     }
 
     /// Reads an event line. `atMs` is taken as the decimal it is written as, exact to the nanosecond.
@@ -63,17 +74,29 @@ impl Event {
         check_names(fields)?;
         let at = required(fields, "atMs", TIME_EXPECTED, read_time)?;
         let client = required(fields, "client", "a string", string)?;
+        let tenant = match fields.value("tenant") {
+            Some(_) => Some(required(fields, "tenant", "a string", string)?),
+            None => None,
+        };
         let endpoint = required(fields, "endpoint", "a string", string)?;
         let cost = match fields.value("cost") {
-            Some(_) => required(fields, "cost", COST_EXPECTED, read_cost)?,
-            None => 1,
+            Some(_) => Some(required(fields, "cost", COST_EXPECTED, read_cost)?),
+            None => None,
         };
-        Ok(Self { at, client, endpoint, cost })
+        Ok(Self { at, client, tenant, endpoint, cost })
+    }
+
+    /// Has it say what it costs, where it does not.
+    pub(crate) fn price_by(&mut self, limiter: &RateLimiter) {
+        let cost = limiter.cost_of(&self.call());
+        self.cost = Some(cost);
     }
 
     /// The call to decide.
     pub fn call(&self) -> Call<'_> {
-        Call::new(&self.client, &self.endpoint).cost(self.cost).at(self.at)
+        let call = Call::new(&self.client, &self.endpoint).at(self.at);
+        let call = self.cost.into_iter().fold(call, Call::cost);
+        self.tenant.iter().fold(call, |call, tenant| call.tenant(tenant))
     }
 }
 
@@ -121,6 +144,12 @@ fn serialize_millis<S: Serializer>(time: &Time, serializer: S) -> Result<S::Ok, 
     millis.map_err(serde::ser::Error::custom)?.serialize(serializer)
 }
 
+/// A cost that was not said is written as the 1 it is for any limiter that knows no other.
+#[expect(clippy::ref_option, reason = "serde hands fields on by reference")]
+fn serialize_cost<S: Serializer>(cost: &Option<u64>, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_u64(cost.unwrap_or(1))
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -137,13 +166,17 @@ mod tests {
         for (line, event) in [
             (
                 r#"{"atMs": 12.5, "client": "alice", "endpoint": "GET /x", "cost": 1}"#,
-                alice(12_500_000),
+                alice(12_500_000).cost(1),
             ),
             (r#"{"endpoint":"GET /x","client":"\u0061lice","atMs":1e-6}"#, alice(1)),
             (r#" {"atMs":0,"client":"alice","endpoint":"GET /x","cost":0} "#, alice(0).cost(0)),
             (
                 r#"{"atMs":0,"client":"alice","endpoint":"GET /x","cost":18446744073709551615}"#,
                 alice(0).cost(u64::MAX),
+            ),
+            (
+                r#"{"atMs":0,"client":"alice","tenant":"acme","endpoint":"GET /x"}"#,
+                alice(0).tenant("acme"),
             ),
             (
                 r#"{"atMs":0,"client":"","endpoint":"","cost":2.0}"#,
@@ -163,7 +196,7 @@ mod tests {
             ),
             (
                 r#"{"atMs":1,"client":"a","endpoint":"/x","allowed":true}"#,
-                "unknown field `allowed`; known here: atMs, client, endpoint, cost",
+                "unknown field `allowed`; known here: atMs, client, tenant, endpoint, cost",
             ),
             (
                 r#"{"atMs":1,"atMs":2,"client":"a","endpoint":"/x"}"#,
@@ -171,6 +204,10 @@ mod tests {
             ),
             (r#"{"atMs":1,"endpoint":"/x"}"#, "missing `client`; expected a string"),
             (r#"{"atMs":1,"client":7,"endpoint":"/x"}"#, "`client` is 7; expected a string"),
+            (
+                r#"{"atMs":1,"client":"a","tenant":7,"endpoint":"/x"}"#,
+                "`tenant` is 7; expected a string",
+            ),
             (
                 r#"{"atMs":0.0000001,"client":"a","endpoint":"/x"}"#,
                 "`atMs` is 0.0000001; expected milliseconds, a number from 0 to 18446744073709.551615 with at most 6 \
@@ -193,8 +230,11 @@ mod tests {
 
     proptest! {
         #[test]
-        fn an_event_is_read_back_from_its_line(nanos: u64, client: String, endpoint: String, cost: u64) {
+        fn an_event_is_read_back_from_its_line(
+            nanos: u64, client: String, tenant: Option<String>, endpoint: String, cost: u64,
+        ) {
             let event = Event::new(Time::from_nanos(nanos), client, endpoint).cost(cost);
+            let event = Event { tenant, ..event };
             let line = serde_json::to_string(&event).unwrap();
             prop_assert_eq!(Event::parse(&line).unwrap(), event);
         }

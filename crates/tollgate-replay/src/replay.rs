@@ -3,7 +3,7 @@
 use std::io;
 use std::time::Duration;
 
-use tollgate::{Config, Decided, ManualClock, RateLimiter};
+use tollgate::{CallError, Config, Decided, ManualClock, RateLimiter};
 
 use crate::error::ReplayError;
 use crate::event::Event;
@@ -101,8 +101,9 @@ impl Replay {
     /// Decides all events of the inputs, which are merged by time.
     ///
     /// # Errors
-    /// When an input cannot be read to its end, when event lines and log lines are mixed, or when there are lines and
-    /// none can be read. Single lines that cannot be read are no error: the report counts them.
+    /// When an input cannot be read to its end, when event lines and log lines are mixed, when a limit counts by tenant
+    /// and a call names none, or when there are lines and none can be read. Single lines that cannot be read are no
+    /// error: the report counts them.
     pub fn run(self, inputs: Vec<Input>) -> Result<Report, ReplayError> {
         self.run_with(inputs, |_event, _decided| Ok(()))
     }
@@ -125,6 +126,9 @@ impl Replay {
             let last = event.is_none();
             batch.extend(event);
             if last || batch.len() == BATCH {
+                for event in &mut batch {
+                    event.price_by(&self.limiter);
+                }
                 decide(&self.limiter, &batch, &mut tally, &mut each)?;
                 batch.clear();
             }
@@ -148,6 +152,9 @@ fn decide(
 ) -> Result<(), ReplayError> {
     let calls: Vec<_> = batch.iter().map(Event::call).collect();
     for (event, decided) in batch.iter().zip(limiter.allow_many(&calls)) {
+        if let Err(CallError::TenantMissing(source)) = decided {
+            return Err(ReplayError::TenantMissing { event: Box::new(event.clone()), source });
+        }
         tally.add(event, &decided);
         each(event, &decided).map_err(ReplayError::Decisions)?;
     }

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use serde::{Serialize, Serializer};
-use tollgate::Decided;
+use tollgate::{CallError, CostExceedsLimit, Decided, RateLimitResult};
 
 use crate::event::Event;
 
@@ -36,6 +36,9 @@ pub struct ResultJson {
     pub limit: u64,
     /// Milliseconds until the whole quota is back if nobody calls.
     pub reset_after_ms: u64,
+    /// The limit these figures are of; left out where the endpoint's limits have no names.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub limit_name: Option<&'static str>,
     /// Why no wait will do; left out where there is no error.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<ResultError>,
@@ -47,6 +50,8 @@ pub struct ResultJson {
 pub enum ResultError {
     /// The cost is above the limit.
     CostExceedsLimit,
+    /// A limit counts by tenant, and the call names none.
+    TenantMissing,
 }
 
 impl ResultError {
@@ -54,11 +59,20 @@ impl ResultError {
     pub const fn name(self) -> &'static str {
         match self {
             Self::CostExceedsLimit => "costExceedsLimit",
+            Self::TenantMissing => "tenantMissing",
+        }
+    }
+
+    fn of(error: &CallError) -> Option<Self> {
+        match error {
+            CallError::CostExceedsLimit(_) => Some(Self::CostExceedsLimit),
+            CallError::TenantMissing(_) => Some(Self::TenantMissing),
+            _ => None,
         }
     }
 
     pub(crate) fn of_name(name: &str) -> Option<Self> {
-        [Self::CostExceedsLimit].into_iter().find(|error| error.name() == name)
+        [Self::CostExceedsLimit, Self::TenantMissing].into_iter().find(|error| error.name() == name)
     }
 }
 
@@ -70,16 +84,29 @@ impl Serialize for ResultError {
 
 impl From<&Decided> for ResultJson {
     fn from(decided: &Decided) -> Self {
-        let (result, error) = match decided {
-            Ok(result) => (*result, None),
-            Err(exceeded) => (exceeded.result(), Some(ResultError::CostExceedsLimit)),
-        };
+        match decided {
+            Ok(result) => Self::new(result, None),
+            Err(error) => Self::new(&error.result(), ResultError::of(error)),
+        }
+    }
+}
+
+/// What [`RateLimiter::allow_n`](tollgate::RateLimiter::allow_n) answers.
+impl From<&Result<RateLimitResult, CostExceedsLimit>> for ResultJson {
+    fn from(decided: &Result<RateLimitResult, CostExceedsLimit>) -> Self {
+        Self::from(&decided.map_err(CallError::from))
+    }
+}
+
+impl ResultJson {
+    fn new(result: &RateLimitResult, error: Option<ResultError>) -> Self {
         Self {
             allowed: result.allowed(),
             remaining: result.remaining(),
             retry_after_ms: result.retry_after_ms(),
             limit: result.limit(),
             reset_after_ms: result.reset_after_ms(),
+            limit_name: result.limit_name(),
             error,
         }
     }

@@ -5,19 +5,21 @@ use std::path::{Path, PathBuf};
 use tollgate_config::Format;
 use tollgate_replay::Scenario;
 
-/// How many there are, so that none is left out unseen.
-const SCENARIOS: usize = 94;
+/// The folders and how many scenarios are in each, so that none is left out unseen.
+const FOLDERS: [(&str, usize); 2] = [("conformance", 94), ("conformance/policies", 57)];
 
 #[test]
 fn every_scenario_passes() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../conformance");
-    let mut paths: Vec<PathBuf> =
-        std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
-    paths.retain(|path| path.extension().is_some_and(|extension| extension == "json"));
-    paths.sort();
-    assert_eq!(paths.len(), SCENARIOS);
-    let failures: Vec<String> = paths.iter().filter_map(|path| failure(path)).collect();
-    assert!(failures.is_empty(), "{}", failures.join("\n"));
+    for (folder, scenarios) in FOLDERS {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(folder);
+        let mut paths: Vec<PathBuf> =
+            std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+        paths.retain(|path| path.extension().is_some_and(|extension| extension == "json"));
+        paths.sort();
+        assert_eq!(paths.len(), scenarios);
+        let failures: Vec<String> = paths.iter().filter_map(|path| failure(path)).collect();
+        assert!(failures.is_empty(), "{}", failures.join("\n"));
+    }
 }
 
 #[test]

@@ -82,11 +82,11 @@ fn a_faulty_step_is_refused_where_it_stands() {
         (
             "- { atMs: 0, client: a, endpoint: /x, expect: { allowed: yes, limit: null, error: denied } }",
             "a.yaml:5:58: `allowed` is \"yes\"; expected true or false\na.yaml:5:70: `limit` is nothing; expected a \
-             whole number\na.yaml:5:83: `error` is \"denied\"; expected costExceedsLimit, or null",
+             whole number\na.yaml:5:83: `error` is \"denied\"; expected costExceedsLimit, tenantMissing, or null",
         ),
         (
             "- 7",
-            "a.yaml:5:3: a step is 7; expected a map with atMs, client, endpoint, cost, expect, reload",
+            "a.yaml:5:3: a step is 7; expected a map with atMs, client, tenant, endpoint, cost, expect, reload, refund",
         ),
         (
             "- { atMs: 0, client: a, reload: *config }",
@@ -95,6 +95,14 @@ fn a_faulty_step_is_refused_where_it_stands() {
         (
             "- { atMs: 0, reload: { default: { algorithm: Bucket, algoConfig: {} } } }",
             "a.yaml:5:46: default: unknown algorithm `Bucket`",
+        ),
+        (
+            "- { atMs: 0, refund: 1 }",
+            "a.yaml:5:22: `refund` is 1; expected the number of an earlier step, from 1",
+        ),
+        (
+            "- { atMs: 0, refund: 1, client: a }",
+            "a.yaml:5:25: unknown field `client`; known here: atMs, refund",
         ),
         ("- { atMs: 0, relaod: *config }", "unknown field `relaod`; did you mean `reload`?"),
     ] {

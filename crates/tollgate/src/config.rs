@@ -1,13 +1,15 @@
 //! What a limiter, and a set of them, is made from: checked once, and valid from then on.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use crate::algorithm::IntoAlgorithm;
 use crate::factory::AnyAlgorithm;
-use crate::parameters::{Fault, Faults, whole_range};
+use crate::limit::{Limit, ValidLimit};
+use crate::parameters::{Fault, Faults, nearest_name, whole_range};
+use crate::policy::{Policy, ValidPolicy, check_limits};
 
 /// What happens to a client not seen before when a limiter holds as many keys as it may.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -87,7 +89,7 @@ impl LimiterConfig {
         self
     }
 
-    fn check(self) -> Result<ValidLimiter, Faults> {
+    pub(crate) fn check(self) -> Result<ValidLimiter, Faults> {
         if !Self::MAX_KEYS.contains(&self.bounds.max_keys) {
             let expected = whole_range(&Self::MAX_KEYS);
             let message = format!("`maxKeys` is {}; expected {expected}", self.bounds.max_keys);
@@ -110,8 +112,8 @@ pub(crate) struct ValidLimiter {
     pub(crate) bounds: Bounds,
 }
 
-/// The limits of a whole API: one limiter for each endpoint named, and a default for every other. Valid by
-/// construction, so making or reloading a [`RateLimiter`](crate::RateLimiter) from it cannot fail.
+/// The limits of a whole API: a policy for each endpoint named, and a default for every other. Valid by construction,
+/// so making or reloading a [`RateLimiter`](crate::RateLimiter) from it cannot fail.
 ///
 /// ```
 /// use std::time::Duration;
@@ -125,49 +127,37 @@ pub(crate) struct ValidLimiter {
 /// ```
 #[derive(Clone, Debug)]
 pub struct Config {
-    pub(crate) default: ValidLimiter,
-    pub(crate) endpoints: Vec<(Arc<str>, ValidLimiter)>,
+    pub(crate) default: ValidPolicy,
+    pub(crate) endpoints: Vec<(Arc<str>, ValidPolicy)>,
+    /// The limits that endpoints share, by name.
+    pub(crate) shared: Vec<ValidLimit>,
+    /// The shared limits of every endpoint.
+    pub(crate) every: Vec<Arc<str>>,
 }
 
 impl Config {
     /// A config in the making.
     pub fn builder() -> ConfigBuilder {
-        ConfigBuilder { default: None, endpoints: Vec::new() }
+        ConfigBuilder {
+            default: None,
+            endpoints: Vec::new(),
+            shared: Vec::new(),
+            every: Vec::new(),
+        }
     }
 
-    /// What each endpoint gets, in the order given; the default comes first, with no endpoint.
-    pub fn limiters(&self) -> impl Iterator<Item = LimiterSummary<'_>> {
-        let named = self.endpoints.iter().map(|(name, limiter)| (Some(&**name), limiter));
-        std::iter::once((None, &self.default)).chain(named).map(|(endpoint, limiter)| {
-            LimiterSummary {
-                endpoint,
-                algorithm: &limiter.algorithm,
-                max_keys: limiter.bounds.max_keys,
-                on_full: limiter.bounds.on_full,
+    /// The limits that hold for an endpoint's calls beside its own, in order, with how often each is named: those it
+    /// uses, then those of every endpoint.
+    pub(crate) fn uses<'a>(&'a self, policy: &'a ValidPolicy) -> Vec<(&'a ValidLimit, u32)> {
+        let mut uses: Vec<(&ValidLimit, u32)> = Vec::new();
+        for name in policy.uses.iter().chain(&self.every) {
+            if let Some((_, times)) = uses.iter_mut().find(|(limit, _)| limit.name == *name) {
+                *times = times.saturating_add(1);
+            } else if let Some(limit) = self.shared.iter().find(|limit| limit.name == *name) {
+                uses.push((limit, 1));
             }
-        })
-    }
-}
-
-/// What a [`Config`] says of one endpoint.
-#[derive(Clone, Copy, Debug)]
-#[non_exhaustive]
-pub struct LimiterSummary<'a> {
-    /// The endpoint, `None` for the default.
-    pub endpoint: Option<&'a str>,
-    /// The algorithm and its parameters.
-    pub algorithm: &'a AnyAlgorithm,
-    /// The most keys held at once.
-    pub max_keys: u64,
-    /// What happens beyond.
-    pub on_full: OnFull,
-}
-
-impl LimiterSummary<'_> {
-    /// The most bytes the table of keys and its overflow cells can take, without what states have on the heap.
-    pub fn table_bytes_max(&self) -> u64 {
-        let bounds = Bounds { max_keys: self.max_keys, on_full: self.on_full };
-        self.algorithm.table_bytes_max(bounds)
+        }
+        uses
     }
 }
 
@@ -175,60 +165,144 @@ impl LimiterSummary<'_> {
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct ConfigBuilder {
-    default: Option<LimiterConfig>,
-    endpoints: Vec<(String, LimiterConfig)>,
+    default: Option<Policy>,
+    endpoints: Vec<(String, Policy)>,
+    shared: Vec<Limit>,
+    every: Vec<String>,
 }
 
+/// The name of the default's entry in faults, and of its only limit.
+const DEFAULT: &str = "default";
+
 impl ConfigBuilder {
-    /// The limiter of every endpoint that is not listed.
-    pub fn default(mut self, limiter: impl Into<LimiterConfig>) -> Self {
-        self.default = Some(limiter.into());
+    /// What every endpoint gets that is not listed.
+    pub fn default(mut self, policy: impl Into<Policy>) -> Self {
+        self.default = Some(policy.into());
         self
     }
 
-    /// The limiter of one endpoint: any name, matched exactly. `/path` answers for `METHOD /path` too, unless that
-    /// has an entry of its own.
-    pub fn endpoint(mut self, name: impl Into<String>, limiter: impl Into<LimiterConfig>) -> Self {
-        self.endpoints.push((name.into(), limiter.into()));
+    /// What one endpoint gets: any name, matched exactly. `/path` answers for `METHOD /path` too, unless that has an
+    /// entry of its own.
+    pub fn endpoint(mut self, name: impl Into<String>, policy: impl Into<Policy>) -> Self {
+        self.endpoints.push((name.into(), policy.into()));
+        self
+    }
+
+    /// A limit that endpoints share, one bucket for all who use it: those that [`use`](Policy::uses) it, or
+    /// [`every`](Self::every) one.
+    pub fn shared_limit(mut self, limit: Limit) -> Self {
+        self.shared.push(limit);
+        self
+    }
+
+    /// Has every endpoint use a shared limit, but those that are unlimited or denied outright.
+    pub fn every(mut self, shared_limit: impl Into<String>) -> Self {
+        self.every.push(shared_limit.into());
         self
     }
 
     /// Checks everything.
     ///
     /// # Errors
-    /// Every fault there is: parameters out of range, an endpoint given twice, no default.
+    /// Every fault there is: parameters out of range, an endpoint or a limit given twice, a shared limit that is not
+    /// there, too many limits for one call, no default.
     pub fn build(self) -> Result<Config, Faults> {
         let mut faults = Vec::new();
-        let mut valid = |name: &dyn fmt::Display, limiter: LimiterConfig| match limiter.check() {
-            Ok(limiter) => Some(limiter),
-            Err(found) => {
-                let of_endpoint = |fault: &Fault| fault.clone().within(name);
-                faults.extend(found.iter().map(of_endpoint));
-                None
-            }
-        };
-        let default = self.default.map(|limiter| valid(&"default", limiter));
-        let endpoints: Vec<_> = self
-            .endpoints
-            .into_iter()
-            .map(|(name, limiter)| (valid(&format_args!("endpoint {name:?}"), limiter), name))
-            .collect();
-        let mut seen = HashMap::new();
-        for (_, name) in &endpoints {
-            let times = seen.entry(name.as_str()).or_insert(0_u32);
-            *times = times.saturating_add(1);
-            if *times == 2 {
-                faults.push(Fault::of_entry(format!("endpoint {name:?} is given twice; keep one")));
-            }
-        }
-        if default.is_none() {
+        if self.default.is_none() {
             faults.push(Fault::of_entry("missing `default`, the limiter of endpoints not listed"));
         }
+        let mut valid = |subject: &dyn fmt::Display, entry: &str, policy: Policy| {
+            let within = |fault: &Fault| fault.clone().within(subject);
+            let checked = policy.check(entry);
+            checked.map_err(|found| faults.extend(found.iter().map(within))).ok()
+        };
+        let default = self.default.and_then(|policy| valid(&DEFAULT, DEFAULT, policy));
+        let mut endpoints: Vec<(Arc<str>, ValidPolicy)> = Vec::new();
+        let mut names = Vec::new();
+        for (name, policy) in self.endpoints {
+            let policy = valid(&format_args!("endpoint {name:?}"), &name, policy);
+            endpoints.extend(policy.map(|policy| (name.as_str().into(), policy)));
+            names.push(name);
+        }
+        refuse_twice(&names, &mut faults);
+        let shared = check_limits(self.shared);
+        let shared = shared.map_err(|found| faults.extend(found.iter().cloned())).ok();
+        let every = self.every.into_iter().map(Into::into).collect();
+        let config = default.zip(shared).map(|(default, shared)| {
+            let config = Config { default, endpoints, shared, every };
+            config.check_uses(&mut faults);
+            config
+        });
         Faults::check(faults)?;
-        let named = |(limiter, name): (Option<ValidLimiter>, String)| Some((name.into(), limiter?));
-        match default.flatten().zip(endpoints.into_iter().map(named).collect()) {
-            Some((default, endpoints)) => Ok(Config { default, endpoints }),
-            None => Err(Fault::of_entry("a limiter is missing").into()),
+        config.ok_or_else(|| Fault::of_entry("a limiter is missing").into())
+    }
+}
+
+fn refuse_twice(names: &[String], faults: &mut Vec<Fault>) {
+    let mut seen = BTreeMap::new();
+    for name in names {
+        let times = seen.entry(name.as_str()).or_insert(0_u32);
+        *times = times.saturating_add(1);
+        if *times == 2 {
+            faults.push(Fault::of_entry(format!("endpoint {name:?} is given twice; keep one")));
         }
     }
+}
+
+impl Config {
+    /// Finds fault with names of shared limits that are not there, and with what does not go together.
+    fn check_uses(&self, faults: &mut Vec<Fault>) {
+        let known: BTreeSet<_> = self.shared.iter().map(|limit| &*limit.name).collect();
+        for name in self.every.iter().filter(|name| !known.contains(&***name)) {
+            faults.push(unknown_shared_limit(name, &known).within(&"every"));
+        }
+        let named = |(name, policy)| (format!("endpoint {name:?}"), policy);
+        let entries = self.endpoints.iter().map(|(name, policy)| (name, policy)).map(named);
+        for (subject, policy) in std::iter::once((DEFAULT.to_owned(), &self.default)).chain(entries)
+        {
+            for name in policy.uses.iter().filter(|name| !known.contains(&***name)) {
+                faults.push(unknown_shared_limit(name, &known).within(&subject));
+            }
+            faults.extend(self.misfit(policy).map(|fault| fault.within(&subject)));
+        }
+    }
+
+    /// What is wrong with a policy beside the shared limits it uses.
+    fn misfit(&self, policy: &ValidPolicy) -> Option<Fault> {
+        let uses = self.uses(policy);
+        if !policy.counts() {
+            let given = [("use", !policy.uses.is_empty()), ("penalty", policy.penalty.is_some())];
+            let (field, _) = given.into_iter().find(|(_, is_given)| *is_given)?;
+            let message = format!("`{field}` does not go with `unlimited` or `deny`; keep one");
+            return Some(Fault::of_field(field, message));
+        }
+        let names: BTreeSet<_> = policy.own().iter().map(|limit| &limit.name).collect();
+        if let Some((limit, _)) = uses.iter().find(|(limit, _)| names.contains(&limit.name)) {
+            let message =
+                format!("limit {:?} has the name of a shared limit that is used here", limit.name);
+            return Some(Fault::of_field("name", message));
+        }
+        let limits = policy.own().len().saturating_add(uses.len());
+        let most = Policy::LIMITS_MAX;
+        match limits {
+            0 => Some(Fault::of_entry("no limits; expected at least one, or `unlimited: true`")),
+            _ if limits > most => {
+                Some(Fault::of_entry(format!("{limits} limits; expected at most {most}")))
+            }
+            _ => None,
+        }
+    }
+}
+
+/// The fault of a shared limit nobody knows, with the nearest name that is known.
+pub fn unknown_shared_limit(name: &str, known: &BTreeSet<&str>) -> Fault {
+    let message = match nearest_name(name, known.iter().copied()) {
+        Some(nearest) => format!("unknown shared limit {name:?}; did you mean {nearest:?}?"),
+        None if known.is_empty() => format!("unknown shared limit {name:?}; there are none"),
+        None => {
+            let known: Vec<_> = known.iter().copied().collect();
+            format!("unknown shared limit {name:?}; known are {}", known.join(", "))
+        }
+    };
+    Fault::of_field("use", message)
 }

@@ -6,6 +6,7 @@ use thiserror::Error;
 
 use crate::algorithm::{BucketFigures, CounterFigures};
 use crate::clock::{millis_rounded_up, nanos_of};
+use crate::limit_name::LimitName;
 
 /// An algorithm's answer: whether a call may proceed, and the raw figures behind it.
 ///
@@ -68,6 +69,7 @@ impl Figures {
         Self::Plain { remaining, retry_after_ns, reset_after_ns }
     }
 
+    #[inline]
     fn remaining(&self, limit: u32) -> u64 {
         match self {
             Self::Plain { remaining, .. } => u64::from(*remaining),
@@ -104,6 +106,10 @@ pub enum Reason {
     TableFull,
     /// The call's cost is above the limit, so it can never be met.
     CostExceedsLimit,
+    /// A limit counts by tenant, and the call names none.
+    TenantMissing,
+    /// The endpoint is blocked ([`Policy::deny`](crate::Policy::deny)).
+    Blocked,
 }
 
 /// The answer to a call: whether it may proceed, what remains, and when to come back.
@@ -129,12 +135,41 @@ pub struct RateLimitResult {
     // Beside the figures and not in a decision of its own: so both take the space of one.
     limit: u32,
     outcome: Outcome,
+    name: LimitName,
 }
 
 impl RateLimitResult {
     #[inline]
     pub(crate) const fn new(decision: Decision, limit: u32) -> Self {
-        Self { figures: decision.figures, limit, outcome: decision.outcome }
+        let Decision { figures, outcome } = decision;
+        Self { figures, limit, outcome, name: LimitName::NONE }
+    }
+
+    /// What is said where no limit holds: allowed, and as much remains as can be said.
+    pub(crate) const fn unlimited() -> Self {
+        Self::new(Decision::new(true, Figures::plain(u32::MAX, 0, 0)), u32::MAX)
+    }
+
+    /// A denial that no figures of a key stand behind.
+    pub(crate) const fn refused(reason: Reason, limit: u32) -> Self {
+        Self::new(Decision::new(false, Figures::plain(0, 0, 0)).denied(reason), limit)
+    }
+
+    /// The same, said by the limit of this name.
+    pub(crate) const fn said_by(self, name: LimitName) -> Self {
+        Self { name, ..self }
+    }
+
+    /// The same where fewer calls remain than this limit knows, as another limit says.
+    pub(crate) fn with_remaining(self, remaining: u64) -> Self {
+        if self.remaining() == remaining {
+            return self;
+        }
+        let remaining = u32::try_from(remaining).unwrap_or(u32::MAX);
+        let nanos = |millis: u64| millis.saturating_mul(1_000_000);
+        let wait = self.retry_after_ms().map_or(0, nanos);
+        let figures = Figures::plain(remaining, wait, nanos(self.reset_after_ms()));
+        Self { figures, ..self }
     }
 
     /// The same figures as a denial for a reason that lies outside the quota.
@@ -144,10 +179,15 @@ impl RateLimitResult {
 
     /// This result, or the error that the cost asked for can never be met.
     #[inline]
-    pub(crate) const fn possible_at(self, cost: u64) -> Result<Self, CostExceedsLimit> {
+    pub(crate) const fn possible_at(self, cost: u64) -> Result<Self, CallError> {
         match self.reason() {
-            Some(Reason::CostExceedsLimit) => Err(CostExceedsLimit { cost, result: self }),
-            None | Some(Reason::QuotaUsedUp | Reason::TableFull) => Ok(self),
+            Some(Reason::CostExceedsLimit) => {
+                Err(CallError::CostExceedsLimit(CostExceedsLimit { cost, result: self }))
+            }
+            Some(Reason::TenantMissing) => {
+                Err(CallError::TenantMissing(TenantMissing { result: self }))
+            }
+            None | Some(Reason::QuotaUsedUp | Reason::TableFull | Reason::Blocked) => Ok(self),
         }
     }
 
@@ -158,12 +198,17 @@ impl RateLimitResult {
     }
 
     /// How many calls of cost 1 this key would be allowed right now, after this decision.
+    #[inline]
     pub fn remaining(&self) -> u64 {
         match self.reason() {
             Some(Reason::TableFull) => 0,
-            None | Some(Reason::QuotaUsedUp | Reason::CostExceedsLimit) => {
-                self.figures.remaining(self.limit)
-            }
+            None
+            | Some(
+                Reason::QuotaUsedUp
+                | Reason::CostExceedsLimit
+                | Reason::TenantMissing
+                | Reason::Blocked,
+            ) => self.figures.remaining(self.limit),
         }
     }
 
@@ -174,11 +219,19 @@ impl RateLimitResult {
     pub fn retry_after_ms(&self) -> Option<u64> {
         match self.reason() {
             Some(Reason::QuotaUsedUp) => Some(self.figures.retry_after_ms(self.limit).max(1)),
-            None | Some(Reason::TableFull | Reason::CostExceedsLimit) => None,
+            None
+            | Some(
+                Reason::TableFull
+                | Reason::CostExceedsLimit
+                | Reason::TenantMissing
+                | Reason::Blocked,
+            ) => None,
         }
     }
 
-    /// The quota: a bucket's capacity, or the most requests in a window.
+    /// The quota: a bucket's capacity, or the most requests in a window. Where no limit holds
+    /// ([`Policy::unlimited`](crate::Policy::unlimited), an exempt client) it and [`remaining`](Self::remaining) are
+    /// 4,294,967,295; where the endpoint is blocked, 0.
     pub fn limit(&self) -> u64 {
         u64::from(self.limit)
     }
@@ -186,6 +239,14 @@ impl RateLimitResult {
     /// Milliseconds, rounded up, until the key has its whole quota back if it stays idle; 0 when it has.
     pub fn reset_after_ms(&self) -> u64 {
         self.figures.reset_after_ms()
+    }
+
+    /// The name of the limit whose figures these are, where the endpoint has named limits.
+    ///
+    /// Of a denial it is the one with the longest wait among those that deny; of a call that was allowed, the one of
+    /// which least remains. [`remaining`](Self::remaining) is the least of all limits either way.
+    pub fn limit_name(&self) -> Option<&'static str> {
+        self.name.text()
     }
 
     /// Why the call was denied, `None` when it was allowed.
@@ -197,11 +258,40 @@ impl RateLimitResult {
     }
 }
 
+/// Why a call cannot be judged: nothing was charged, and no wait will help. (A denial is no error but a result.)
+#[derive(Clone, Copy, Debug, Error)]
+#[error(transparent)]
+#[non_exhaustive]
+pub enum CallError {
+    /// The cost is above the limit.
+    CostExceedsLimit(#[from] CostExceedsLimit),
+    /// A limit counts by tenant, and the call names none.
+    TenantMissing(#[from] TenantMissing),
+}
+
+impl CallError {
+    /// The error as a denial: what is told to those who take only results.
+    pub const fn result(&self) -> RateLimitResult {
+        match self {
+            Self::CostExceedsLimit(error) => error.result(),
+            Self::TenantMissing(error) => error.result(),
+        }
+    }
+
+    /// For calls that cannot name a tenant: the lack of one is a denial with a reason.
+    pub(crate) fn of_cost(self) -> Result<RateLimitResult, CostExceedsLimit> {
+        match self {
+            Self::CostExceedsLimit(error) => Err(error),
+            Self::TenantMissing(error) => Ok(error.result()),
+        }
+    }
+}
+
 /// A call costs more than its limit: no wait will ever be enough. Nothing was charged.
 #[derive(Clone, Copy, Debug, Error)]
 #[error(
-    "a cost of {cost} can never be met by a limit of {}; split the call or raise the limit",
-    .result.limit
+    "a cost of {cost} can never be met by {}; split the call or raise the limit",
+    .result.told()
 )]
 pub struct CostExceedsLimit {
     cost: u64,
@@ -217,5 +307,29 @@ impl CostExceedsLimit {
     /// The key's figures, which the call did not change; `allowed` is false and `retry_after_ms` is `None`.
     pub const fn result(&self) -> RateLimitResult {
         self.result
+    }
+}
+
+/// A limit counts by tenant, and the call names none. Nothing was charged.
+#[derive(Clone, Copy, Debug, Error)]
+#[error("{} counts by tenant, and the call names none; give it with the call", .result.told())]
+pub struct TenantMissing {
+    result: RateLimitResult,
+}
+
+impl TenantMissing {
+    /// A denial without figures, by the limit that counts by tenant; `retry_after_ms` is `None`.
+    pub const fn result(&self) -> RateLimitResult {
+        self.result
+    }
+}
+
+impl RateLimitResult {
+    /// The limit in words.
+    fn told(&self) -> String {
+        match self.limit_name() {
+            Some(name) => format!("the limit {name:?} of {}", self.limit),
+            None => format!("a limit of {}", self.limit),
+        }
     }
 }

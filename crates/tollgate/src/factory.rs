@@ -4,12 +4,14 @@ use std::any::Any;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::algorithm::{
     Algorithm, FixedWindow, SlidingWindowCounter, SlidingWindowLog, TokenBucket,
 };
 use crate::config::Bounds;
 use crate::limiter::{Environment, Keyed, Limiter};
+use crate::member::Member;
 use crate::parameters::{Fault, Faults, Parameters, nearest_name};
 use crate::store::Store;
 
@@ -146,6 +148,11 @@ impl AnyAlgorithm {
         any.downcast_ref::<Maker<A>>().map(|maker| &maker.0)
     }
 
+    /// The most that may be admitted in any time of this length; `None` where the algorithm does not say.
+    pub fn most_in(&self, time: Duration) -> Option<u64> {
+        self.algorithm.most_in(time)
+    }
+
     /// Bytes a key takes in the table, without what its state has on the heap.
     pub fn bytes_per_key(&self) -> usize {
         self.algorithm.bytes_per_key()
@@ -159,7 +166,7 @@ impl AnyAlgorithm {
         Self { name: name.into(), ..self }
     }
 
-    pub(crate) fn limiter(&self, bounds: Bounds, environment: &Environment) -> Arc<dyn Limiter> {
+    pub(crate) fn limiter(&self, bounds: Bounds, environment: &Environment) -> Arc<dyn Member> {
         self.algorithm.make(bounds, environment)
     }
 
@@ -169,7 +176,7 @@ impl AnyAlgorithm {
         &self,
         running: &dyn Limiter,
         bounds: Bounds,
-    ) -> Option<(Arc<dyn Limiter>, u64)> {
+    ) -> Option<(Arc<dyn Member>, u64)> {
         self.algorithm.make_after(running, bounds)
     }
 }
@@ -190,11 +197,12 @@ impl fmt::Debug for AnyAlgorithm {
 /// What can be done with an algorithm whose type is forgotten.
 trait MakeLimiter: Any + fmt::Debug + Send + Sync {
     fn limit(&self) -> u32;
+    fn most_in(&self, time: Duration) -> Option<u64>;
     fn bytes_per_key(&self) -> usize;
     fn table_bytes_max(&self, bounds: Bounds) -> u64;
     fn equals(&self, other: &dyn MakeLimiter) -> bool;
-    fn make(&self, bounds: Bounds, environment: &Environment) -> Arc<dyn Limiter>;
-    fn make_after(&self, running: &dyn Limiter, bounds: Bounds) -> Option<(Arc<dyn Limiter>, u64)>;
+    fn make(&self, bounds: Bounds, environment: &Environment) -> Arc<dyn Member>;
+    fn make_after(&self, running: &dyn Limiter, bounds: Bounds) -> Option<(Arc<dyn Member>, u64)>;
 }
 
 struct Maker<A>(A);
@@ -210,6 +218,10 @@ impl<A: Algorithm> MakeLimiter for Maker<A> {
         self.0.limit()
     }
 
+    fn most_in(&self, time: Duration) -> Option<u64> {
+        self.0.most_in(time)
+    }
+
     fn bytes_per_key(&self) -> usize {
         Keyed::<A>::BYTES_PER_KEY
     }
@@ -223,11 +235,11 @@ impl<A: Algorithm> MakeLimiter for Maker<A> {
         other.downcast_ref::<Self>().is_some_and(|other| self.0 == other.0)
     }
 
-    fn make(&self, bounds: Bounds, environment: &Environment) -> Arc<dyn Limiter> {
+    fn make(&self, bounds: Bounds, environment: &Environment) -> Arc<dyn Member> {
         Arc::new(Keyed::with_bounds(self.0.clone(), bounds, environment))
     }
 
-    fn make_after(&self, running: &dyn Limiter, bounds: Bounds) -> Option<(Arc<dyn Limiter>, u64)> {
+    fn make_after(&self, running: &dyn Limiter, bounds: Bounds) -> Option<(Arc<dyn Member>, u64)> {
         let running: &dyn Any = running;
         let running = running.downcast_ref::<Keyed<A>>()?;
         let (limiter, forgiven) = running.moved_to(self.0.clone(), bounds);

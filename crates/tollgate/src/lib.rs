@@ -24,6 +24,9 @@
 //! One limit for many clients, without endpoints, is a [`Keyed`]; limits from a file are read by the crate
 //! `tollgate-config`.
 //!
+//! An endpoint may have several limits, of any algorithms, by client, by tenant and for all together, which are charged
+//! all or none: see [`Policy`] and [`Limit`].
+//!
 //! # Which algorithm
 //! | algorithm | worst case in any window W | bytes a key | when |
 //! | --- | --- | --- | --- |
@@ -41,7 +44,8 @@
 //! - **Truthful.** Who waits [`retry_after_ms`](RateLimitResult::retry_after_ms) is admitted, and a millisecond
 //!   sooner is not, if nobody else uses the key.
 //! - **A denial costs nothing.** It changes neither what is allowed next nor when.
-//! - **All or nothing.** A cost is charged whole or not at all; one above the limit is an error, [`CostExceedsLimit`].
+//! - **All or nothing.** A cost is charged whole or not at all, and to all of an endpoint's limits or to none; one
+//!   above a limit is an error, [`CostExceedsLimit`].
 //! - **Keys are strangers**, until the table is full: then a newcomer may start with debt of keys that had to leave.
 //! - **Time only goes forward**, whatever the [`Clock`] does: each limiter goes by the latest time it has seen.
 //!
@@ -54,26 +58,40 @@
 //! | a bucket's capacity, a window's requests | 4,294,967,295; 1,000,000 for a log | refused |
 //! | a bucket's rate | 10^9 a second; a refill within 100 years | refused |
 //! | a window | 366 days | refused |
+//! | limits that decide one call | [16](Policy::LIMITS_MAX) | refused |
 //! | time | 481 years from the clock's origin | stands still |
 //!
 //! # Map
 //! [`RateLimiter`] is the door: it looks an endpoint's [`Limiter`] up and asks it. [`Keyed`] is the limiter: an
-//! [`Algorithm`], a store of keys and a [`Clock`], joined. [`Config`] says which limiters there are, [`LimiterFactory`]
-//! makes them from names and [`Parameters`], [`RateLimiter::reload`] changes them and tells by a [`ReloadReport`] what
-//! became of their state.
+//! [`Algorithm`], a store of keys and a [`Clock`], joined. [`Config`] says what each endpoint gets, its [`Policy`];
+//! [`LimiterFactory`] makes algorithms from names and [`Parameters`], [`RateLimiter::reload`] changes limits and tells
+//! by a [`ReloadReport`] what became of their state.
 
 pub mod algorithm;
 mod clock;
 mod config;
+mod costing;
 mod decision;
+mod endpoints;
+mod explain;
 mod factory;
+mod joint;
 mod key;
+mod limit;
+mod limit_name;
 mod limiter;
+mod member;
+mod outright;
 mod parameters;
+mod penalty;
+mod policy;
 mod rate;
 mod rate_limiter;
+mod receipt;
 mod reload;
 mod store;
+mod summary;
+mod tally;
 mod wide;
 
 pub use algorithm::{
@@ -81,20 +99,27 @@ pub use algorithm::{
     TokenBucket,
 };
 pub use clock::{Clock, ManualClock, MonotonicClock, Time};
-pub use config::{Config, ConfigBuilder, LimiterConfig, LimiterSummary, OnFull};
-pub use decision::{CostExceedsLimit, Decision, RateLimitResult, Reason};
+pub use config::{Config, ConfigBuilder, LimiterConfig, OnFull, unknown_shared_limit};
+pub use decision::{CallError, CostExceedsLimit, Decision, RateLimitResult, Reason, TenantMissing};
+pub use endpoints::LimitCounts;
+pub use explain::{Explained, Explanation, Matched};
 pub use factory::{AnyAlgorithm, LimiterFactory};
 pub use key::{Key, KeyHasher};
+pub use limit::{Limit, Mode, Scope};
 pub use limiter::{
-    Decided, Environment, Keyed, Limiter, Request, SlidingWindowLogLimiter, TokenBucketLimiter,
+    Decided, DecidedEach, Environment, Keyed, LimitResult, Limiter, Request,
+    SlidingWindowLogLimiter, TokenBucketLimiter,
 };
 pub use parameters::{
     Fault, Faults, ParameterReader, Parameters, Value, nearest_name, unknown_field,
 };
+pub use policy::Policy;
 pub use rate::{Rate, RateError};
 pub use rate_limiter::{Call, RateLimiter, RateLimiterBuilder};
-pub use reload::{Change, ReloadReport};
+pub use receipt::Receipt;
+pub use reload::{Change, LimitChange, ReloadReport};
 pub use store::{Counts, ResetReport};
+pub use summary::{LimiterSummary, Owner, PolicyKind, PolicySummary};
 
 /// The examples of the README are tests.
 #[cfg(doctest)]

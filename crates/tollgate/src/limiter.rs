@@ -7,8 +7,10 @@ use std::sync::Arc;
 use crate::algorithm::{Algorithm, SlidingWindowLog, TokenBucket};
 use crate::clock::{Clock, ClockSource, MonotonicClock, Time};
 use crate::config::{Bounds, LimiterConfig, OnFull};
-use crate::decision::{CostExceedsLimit, RateLimitResult};
+use crate::decision::{CallError, CostExceedsLimit, RateLimitResult};
 use crate::key::{Key, KeyHasher};
+use crate::limit::{Mode, Scope};
+use crate::receipt::Receipt;
 use crate::store::{Counts, ResetReport, Store};
 
 /// A token bucket for each key.
@@ -62,26 +64,61 @@ impl Default for Environment {
 #[derive(Clone, Copy, Debug)]
 pub struct Request {
     key: Key,
+    tenant: Option<Key>,
     cost: u64,
+    /// Whether the caller said what it costs.
+    is_priced: bool,
     at: Option<Time>,
 }
 
 impl Request {
-    /// A call of cost 1, now.
+    /// A call of cost 1, or of what its endpoint [costs](crate::Policy::cost), now.
     pub const fn new(key: Key) -> Self {
-        Self { key, cost: 1, at: None }
+        Self { key, tenant: None, cost: 1, is_priced: false, at: None }
     }
 
     /// With another cost. A cost of 0 only looks.
     #[must_use]
     pub const fn cost(self, cost: u64) -> Self {
-        Self { cost, ..self }
+        Self { cost, is_priced: true, ..self }
     }
 
     /// At a time of the caller's instead of the clock's, such as a recorded one.
     #[must_use]
     pub const fn at(self, time: Time) -> Self {
         Self { at: Some(time), ..self }
+    }
+
+    /// With this cost unless the caller said another.
+    pub(crate) const fn or_cost(self, cost: u64) -> Self {
+        if self.is_priced { self } else { self.cost(cost) }
+    }
+
+    /// On behalf of a tenant, by whom some limits count.
+    #[must_use]
+    pub const fn tenant(self, tenant: Key) -> Self {
+        Self { tenant: Some(tenant), ..self }
+    }
+
+    pub(crate) const fn key(&self) -> Key {
+        self.key
+    }
+
+    pub(crate) const fn tenant_key(&self) -> Option<Key> {
+        self.tenant
+    }
+
+    pub(crate) const fn costs(&self) -> u64 {
+        self.cost
+    }
+
+    pub(crate) const fn time(&self) -> Option<Time> {
+        self.at
+    }
+
+    /// The same of another key.
+    pub(crate) const fn with_key(self, key: Key) -> Self {
+        Self { key, ..self }
     }
 
     /// At this time unless it has one.
@@ -93,8 +130,30 @@ impl Request {
     }
 }
 
-/// The answer to a call with a cost: a result, or the error that the cost can never be met.
-pub type Decided = Result<RateLimitResult, CostExceedsLimit>;
+/// The answer to a call: a result, or the error that it cannot be judged, such as by its cost.
+pub type Decided = Result<RateLimitResult, CallError>;
+
+/// The answer to a call, and what each limit behind it says.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct DecidedEach {
+    /// The answer.
+    pub decided: Decided,
+    /// Each limit's own, in the order of the config; none where the call could not be judged.
+    pub limits: Vec<LimitResult>,
+}
+
+/// What one of several limits says of a call.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct LimitResult {
+    /// Whose calls it counts together.
+    pub scope: Scope,
+    /// Whether it denies; one in shadow takes no part in the answer.
+    pub mode: Mode,
+    /// Its answer and figures: of a call that was allowed, those after its charge; else as they stand.
+    pub result: RateLimitResult,
+}
 
 /// A rate limiter for many keys under one quota. It knows a key and its own parameters, nothing of HTTP or users.
 ///
@@ -106,13 +165,31 @@ pub trait Limiter: Any + Debug + Send + Sync {
     /// Judges a call and charges it if it is allowed, as one step: what all other methods come down to.
     ///
     /// # Errors
-    /// When the cost is above the limit; nothing is charged.
+    /// When the cost is above the limit, or a tenant is missing; nothing is charged.
     fn decide(&self, request: Request) -> Decided;
+
+    /// The same, with what each limit says where there are several.
+    fn decide_each(&self, request: Request) -> DecidedEach {
+        let decided = self.decide(request);
+        let result = decided.unwrap_or_else(|error| error.result());
+        let own = LimitResult { scope: Scope::Client, mode: Mode::Enforce, result };
+        DecidedEach { decided, limits: vec![own] }
+    }
+
+    /// The same, with what it takes to give the charge back. By default that cannot be done.
+    fn decide_with_receipt(&self, request: Request) -> (Decided, Receipt) {
+        (self.decide(request), Receipt::none())
+    }
+
+    /// What a call costs that does not say.
+    fn default_cost(&self) -> u64 {
+        1
+    }
 
     /// What a call would be answered, without charging it: the figures as they stand.
     ///
     /// # Errors
-    /// When the cost is above the limit.
+    /// When the cost is above the limit, or a tenant is missing.
     fn look(&self, request: Request) -> Decided;
 
     /// The key of a name, to ask with more than once.
@@ -134,7 +211,8 @@ pub trait Limiter: Any + Debug + Send + Sync {
     /// of it at once. Changes nothing, and does nothing where the memory is near anyway.
     fn prefetch(&self, _key: Key) {}
 
-    /// Whether a call of cost 1 may proceed now.
+    /// Whether a call of cost 1 may proceed now. It names no tenant: where a limit needs one, it is denied, with
+    /// [`Reason::TenantMissing`](crate::Reason::TenantMissing).
     fn allow(&self, name: &str) -> RateLimitResult {
         self.decide(Request::new(self.key(name))).unwrap_or_else(|error| error.result())
     }
@@ -142,9 +220,10 @@ pub trait Limiter: Any + Debug + Send + Sync {
     /// Whether a call of this cost may proceed now: charged whole or not at all.
     ///
     /// # Errors
-    /// When the cost is above the limit; nothing is charged.
-    fn allow_n(&self, name: &str, cost: u64) -> Decided {
-        self.decide(Request::new(self.key(name)).cost(cost))
+    /// When the cost is above the limit; nothing is charged. The lack of a tenant is a denial, as for
+    /// [`allow`](Self::allow).
+    fn allow_n(&self, name: &str, cost: u64) -> Result<RateLimitResult, CostExceedsLimit> {
+        self.decide(Request::new(self.key(name)).cost(cost)).or_else(CallError::of_cost)
     }
 
     /// Whether a call of cost 1 would be allowed now, and the key's figures, without charging it.
@@ -243,6 +322,10 @@ impl<A: Algorithm> Keyed<A> {
         (Self::of_store(store, self.environment.clone()), forgiven)
     }
 
+    pub(crate) fn store(&self) -> &Arc<Store<A>> {
+        &self.store
+    }
+
     #[inline]
     fn time_of(&self, request: Request) -> Time {
         request.at.unwrap_or_else(|| self.environment.now())
@@ -255,6 +338,19 @@ impl<A: Algorithm> Limiter for Keyed<A> {
         let now = self.time_of(request);
         self.store
             .decide((request.key.0, now, request.cost), |result| result.possible_at(request.cost))
+    }
+
+    fn decide_with_receipt(&self, request: Request) -> (Decided, Receipt) {
+        let (now, mut result, mut charge) = (self.time_of(request), None, None);
+        self.store.hold((request.key.0, now, request.cost), &mut |held| {
+            if held.decide().allowed() {
+                charge = held.receipt();
+            }
+            result = Some(*held.said());
+        });
+        let result = result.unwrap_or_else(RateLimitResult::unlimited);
+        let receipt = Receipt::of(charge.into_iter().collect(), &self.environment);
+        (result.possible_at(request.cost), receipt)
     }
 
     fn look(&self, request: Request) -> Decided {

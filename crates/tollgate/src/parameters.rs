@@ -130,6 +130,11 @@ impl Faults {
         if faults.is_empty() { Ok(()) } else { Err(Self(faults)) }
     }
 
+    /// Faults that were found, of which there is at least one.
+    pub(crate) const fn of(faults: Vec<Fault>) -> Self {
+        Self(faults)
+    }
+
     /// The faults, in the order they were found.
     pub fn iter(&self) -> impl Iterator<Item = &Fault> {
         self.0.iter()
@@ -176,6 +181,16 @@ impl<'a> ParameterReader<'a> {
         whole.filter(|whole| range.contains(whole)).or_else(|| self.wrong(field, value, &expected))
     }
 
+    /// A quota: a whole number within `range`, of which a 0 is told the word for it.
+    pub fn quota(&mut self, field: &'static str, range: RangeInclusive<u64>) -> Option<u64> {
+        let is_zero = self.parameters.value(field) == Some(&Value::Number("0".to_owned()));
+        let quota = self.whole(field, range);
+        if is_zero && let Some(fault) = self.faults.last_mut() {
+            fault.message.push_str("; to let nobody call, say `deny: true`");
+        }
+        quota
+    }
+
     /// A rate: `per_second`, a number or a string, or `friendly`, a count per unit of time (`100/min`);
     /// one of the two fields, never both.
     pub fn rate(&mut self, per_second: &'static str, friendly: &'static str) -> Option<Rate> {
@@ -203,19 +218,38 @@ impl<'a> ParameterReader<'a> {
         if field == millis {
             return self.whole(millis, range).map(Duration::from_millis);
         }
-        let window = match value {
+        self.time_within(field, value, &range)
+    }
+
+    /// A time with its unit, such as `10m`. `range` is in milliseconds.
+    pub fn duration(
+        &mut self,
+        field: &'static str,
+        range: RangeInclusive<u64>,
+    ) -> Option<Duration> {
+        let value = self.required(field, "a time, such as 10m")?;
+        self.time_within(field, value, &range)
+    }
+
+    fn time_within(
+        &mut self,
+        field: &'static str,
+        value: &Value,
+        range: &RangeInclusive<u64>,
+    ) -> Option<Duration> {
+        let time = match value {
             Value::Text(text) => crate::rate::parse_duration(text),
             Value::Null | Value::Bool(_) | Value::Number(_) | Value::List(_) | Value::Map(_) => {
                 None
             }
         };
-        let in_range = |window: &Duration| {
-            u64::try_from(window.as_millis()).is_ok_and(|millis| range.contains(&millis))
+        let in_range = |time: &Duration| {
+            u64::try_from(time.as_millis()).is_ok_and(|millis| range.contains(&millis))
         };
         let (least, most) = (range.start(), range.end());
         let expected =
             format!("a duration such as 500ms, 30s, 1m, 12h or 7d, from {least} to {most} ms");
-        window.filter(in_range).or_else(|| self.wrong(field, value, &expected))
+        time.filter(in_range).or_else(|| self.wrong(field, value, &expected))
     }
 
     /// A text, such as a name.

@@ -1,18 +1,18 @@
 //! The door: from an endpoint to its limiter.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
-use foldhash::fast::RandomState;
 use parking_lot::Mutex;
 
 use crate::clock::{Clock, Time};
-use crate::config::{Config, ValidLimiter};
-use crate::decision::RateLimitResult;
+use crate::config::Config;
+use crate::decision::{CallError, CostExceedsLimit, RateLimitResult};
+use crate::endpoints::{Endpoints, LimitCounts};
 use crate::key::{Key, KeyHasher};
-use crate::limiter::{Decided, Environment, Limiter, PREFETCHED_AT_ONCE, Request};
-use crate::reload::{Change, ReloadReport};
+use crate::limiter::{Decided, DecidedEach, Environment, Limiter, PREFETCHED_AT_ONCE, Request};
+use crate::receipt::Receipt;
+use crate::reload::ReloadReport;
 use crate::store::{Counts, ResetReport};
 
 /// Answers whether a client may call an endpoint now: looks the endpoint's limiter up and asks it.
@@ -48,22 +48,6 @@ pub struct RateLimiter {
     reloading: Mutex<()>,
 }
 
-/// Which limiter answers for which endpoint: made whole, and swapped whole.
-#[derive(Debug)]
-struct Endpoints {
-    default: Running,
-    named: HashMap<Arc<str>, Running, RandomState>,
-    /// The names in the order of the config.
-    order: Vec<Arc<str>>,
-}
-
-/// A limiter at work, and what it was made from.
-#[derive(Clone, Debug)]
-struct Running {
-    limiter: Arc<dyn Limiter>,
-    config: ValidLimiter,
-}
-
 /// One call to the door: who, where, at what cost and when.
 ///
 /// ```
@@ -75,20 +59,21 @@ struct Running {
 pub struct Call<'a> {
     client: &'a str,
     endpoint: &'a str,
-    cost: u64,
+    tenant: Option<&'a str>,
+    cost: Option<u64>,
     at: Option<Time>,
 }
 
 impl<'a> Call<'a> {
-    /// A call of cost 1, now.
+    /// A call of cost 1, or of what the endpoint [costs](crate::Policy::cost), now.
     pub const fn new(client: &'a str, endpoint: &'a str) -> Self {
-        Self { client, endpoint, cost: 1, at: None }
+        Self { client, endpoint, tenant: None, cost: None, at: None }
     }
 
     /// With another cost. A cost of 0 only looks.
     #[must_use]
     pub const fn cost(self, cost: u64) -> Self {
-        Self { cost, ..self }
+        Self { cost: Some(cost), ..self }
     }
 
     /// At a time of the caller's instead of the clock's, such as a recorded one.
@@ -97,8 +82,38 @@ impl<'a> Call<'a> {
         Self { at: Some(time), ..self }
     }
 
-    fn request(&self, key: Key) -> Request {
-        let request = Request::new(key).cost(self.cost);
+    /// On behalf of a tenant, by whom some limits count ([`Scope::Tenant`](crate::Scope::Tenant)).
+    #[must_use]
+    pub const fn tenant(self, tenant: &'a str) -> Self {
+        Self { tenant: Some(tenant), ..self }
+    }
+
+    pub(crate) const fn client_name(&self) -> &'a str {
+        self.client
+    }
+
+    pub(crate) const fn endpoint_name(&self) -> &'a str {
+        self.endpoint
+    }
+
+    pub(crate) const fn tenant_name(&self) -> Option<&'a str> {
+        self.tenant
+    }
+
+    pub(crate) const fn cost_given(&self) -> Option<u64> {
+        self.cost
+    }
+
+    fn request(&self, hasher: &KeyHasher) -> Request {
+        let request = Request::new(hasher.key(self.client));
+        let request = match self.cost {
+            Some(cost) => request.cost(cost),
+            None => request,
+        };
+        let request = match self.tenant {
+            Some(tenant) => request.tenant(hasher.key(tenant)),
+            None => request,
+        };
         match self.at {
             Some(time) => request.at(time),
             None => request,
@@ -153,7 +168,8 @@ impl RateLimiter {
         RateLimiterBuilder { config, environment: None, hasher: KeyHasher::secure() }
     }
 
-    /// Whether the client may call the endpoint now, at cost 1.
+    /// Whether the client may call the endpoint now, at cost 1 (or what the endpoint costs). It names no tenant: where
+    /// a limit needs one, it is denied, with [`Reason::TenantMissing`](crate::Reason::TenantMissing).
     #[inline]
     pub fn allow(&self, client: &str, endpoint: &str) -> RateLimitResult {
         self.endpoints.load().find(endpoint).allow(client)
@@ -162,18 +178,42 @@ impl RateLimiter {
     /// Whether the client may call the endpoint now at this cost: charged whole or not at all.
     ///
     /// # Errors
-    /// When the cost is above the endpoint's limit; nothing is charged.
-    pub fn allow_n(&self, client: &str, endpoint: &str, cost: u64) -> Decided {
-        self.decide(&Call::new(client, endpoint).cost(cost))
+    /// When the cost is above the endpoint's limit; nothing is charged. The lack of a tenant is a denial, as for
+    /// [`allow`](Self::allow).
+    pub fn allow_n(
+        &self,
+        client: &str,
+        endpoint: &str,
+        cost: u64,
+    ) -> Result<RateLimitResult, CostExceedsLimit> {
+        self.decide(&Call::new(client, endpoint).cost(cost)).or_else(CallError::of_cost)
     }
 
     /// Judges a call and charges it if it is allowed, as one step: what all the others come down to.
     ///
     /// # Errors
-    /// When the cost is above the endpoint's limit; nothing is charged.
+    /// When the cost is above the endpoint's limit, or one of its limits counts by tenant and the call names none;
+    /// nothing is charged.
     pub fn decide(&self, call: &Call<'_>) -> Decided {
-        let key = self.key(call.client);
-        self.endpoints.load().find(call.endpoint).decide(call.request(key))
+        let request = call.request(self.environment.hasher());
+        self.endpoints.load().find(call.endpoint).decide(request)
+    }
+
+    /// The same, with what each of the endpoint's limits says.
+    pub fn decide_each(&self, call: &Call<'_>) -> DecidedEach {
+        let request = call.request(self.environment.hasher());
+        self.endpoints.load().find(call.endpoint).decide_each(request)
+    }
+
+    /// The same, with a receipt by which the charge can be given back.
+    pub fn decide_with_receipt(&self, call: &Call<'_>) -> (Decided, Receipt) {
+        let request = call.request(self.environment.hasher());
+        self.endpoints.load().find(call.endpoint).decide_with_receipt(request)
+    }
+
+    /// What a call costs: what it says, or else what its endpoint costs.
+    pub fn cost_of(&self, call: &Call<'_>) -> u64 {
+        call.cost.unwrap_or_else(|| self.endpoints.load().find(call.endpoint).default_cost())
     }
 
     /// Decides a batch in order, with the same answers as one by one; calls without a time share one reading of the
@@ -185,9 +225,10 @@ impl RateLimiter {
         let mut asked = Vec::with_capacity(calls.len().min(PREFETCHED_AT_ONCE));
         for few in calls.chunks(PREFETCHED_AT_ONCE) {
             asked.extend(few.iter().map(|call| {
-                let (key, limiter) = (self.key(call.client), endpoints.find(call.endpoint));
-                limiter.prefetch(key);
-                (limiter, call.request(key).or_at(now))
+                let limiter = endpoints.find(call.endpoint);
+                let request = call.request(self.environment.hasher()).or_at(now);
+                limiter.prefetch(request.key());
+                (limiter, request)
             }));
             decided.extend(asked.drain(..).map(|(limiter, request)| limiter.decide(request)));
         }
@@ -219,99 +260,32 @@ impl RateLimiter {
         Arc::clone(self.endpoints.load().find(endpoint))
     }
 
+    /// The config in force.
+    pub fn config(&self) -> Arc<Config> {
+        Arc::clone(self.endpoints.load().config())
+    }
+
     /// What each limiter has done and holds: the default's first, with no endpoint, then in the order of the config.
     pub fn counts(&self) -> Vec<(Option<Arc<str>>, Counts)> {
-        let endpoints = self.endpoints.load();
-        let counted = |(name, running): (Option<&Arc<str>>, &Running)| {
-            (name.map(Arc::clone), running.limiter.counts())
-        };
-        endpoints.iter().map(counted).collect()
+        self.endpoints.load().counts()
+    }
+
+    /// What each limit has done and holds that does not answer for its endpoint alone: the default's first, then those
+    /// of the endpoints in the order of the config, then those that are shared.
+    pub fn limit_counts(&self) -> Vec<LimitCounts> {
+        self.endpoints.load().limit_counts()
     }
 
     /// Changes the limits while decisions go on, and loses nothing that clients have used up where the algorithm stays.
     ///
-    /// Entries that did not change keep everything. Where the algorithm stays, each key keeps its debt under the new
-    /// limits; where it changes or the endpoint goes, state is lost, and the report says so. No decision is dropped,
+    /// Entries that did not change keep everything. Limits are known by their endpoint and name (or the
+    /// name they [were](crate::Limit::was) known by). Where the algorithm stays, each key keeps its debt under the new
+    /// limits; where it changes or the limit goes, state is lost, and the report says so. No decision is dropped,
     /// and none waits for more than one stripe's share of the move.
     pub fn reload(&self, config: Config) -> ReloadReport {
         let _one_at_a_time = self.reloading.lock();
-        let running = self.endpoints.load_full();
-        let mut report = ReloadReport::default();
-        let default = self.follow(&running.default, None, config.default, &mut report);
-        let mut named = HashMap::default();
-        let mut order = Vec::new();
-        for (name, limiter) in config.endpoints {
-            let next = if let Some(before) = running.named.get(&name) {
-                self.follow(before, Some(&name), limiter, &mut report)
-            } else {
-                report.record(Some(&name), Change::New);
-                Running::start(limiter, &self.environment)
-            };
-            named.insert(Arc::clone(&name), next);
-            order.push(name);
-        }
-        for gone in running.order.iter().filter(|name| !named.contains_key(*name)) {
-            report.record(Some(gone), Change::Removed);
-        }
-        self.endpoints.store(Arc::new(Endpoints { default, named, order }));
+        let (next, report) = self.endpoints.load().follow(config, &self.environment);
+        self.endpoints.store(Arc::new(next));
         report
     }
-
-    /// The limiter that comes after `running`.
-    fn follow(
-        &self,
-        running: &Running,
-        endpoint: Option<&str>,
-        config: ValidLimiter,
-        report: &mut ReloadReport,
-    ) -> Running {
-        let unchanged = running.config == config;
-        let moved = || config.algorithm.limiter_after(&*running.limiter, config.bounds);
-        let (change, limiter) = match (!unchanged).then(moved) {
-            None => (Change::Kept, Arc::clone(&running.limiter)),
-            Some(Some((limiter, forgiven))) => (Change::Changed { forgiven }, limiter),
-            Some(None) => {
-                (Change::Replaced, config.algorithm.limiter(config.bounds, &self.environment))
-            }
-        };
-        report.record(endpoint, change);
-        Running { limiter, config }
-    }
-}
-
-impl Endpoints {
-    fn start(config: Config, environment: &Environment) -> Self {
-        let order = config.endpoints.iter().map(|(name, _)| Arc::clone(name)).collect();
-        let start = |(name, limiter)| (name, Running::start(limiter, environment));
-        Self {
-            default: Running::start(config.default, environment),
-            named: config.endpoints.into_iter().map(start).collect(),
-            order,
-        }
-    }
-
-    #[inline]
-    fn find(&self, endpoint: &str) -> &Arc<dyn Limiter> {
-        let exact = self.named.get(endpoint);
-        let found = exact.or_else(|| self.named.get(path_of(endpoint)?));
-        &found.unwrap_or(&self.default).limiter
-    }
-
-    fn iter(&self) -> impl Iterator<Item = (Option<&Arc<str>>, &Running)> {
-        let named = |name| Some((Some(name), self.named.get(name)?));
-        std::iter::once((None, &self.default)).chain(self.order.iter().filter_map(named))
-    }
-}
-
-impl Running {
-    fn start(config: ValidLimiter, environment: &Environment) -> Self {
-        Self { limiter: config.algorithm.limiter(config.bounds, environment), config }
-    }
-}
-
-/// The path of `METHOD /path`, where the endpoint is of that form.
-fn path_of(endpoint: &str) -> Option<&str> {
-    let (method, path) = endpoint.split_once(' ')?;
-    let is_method = method.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'-');
-    (is_method && !method.is_empty() && path.starts_with('/')).then_some(path)
 }

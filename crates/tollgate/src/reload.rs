@@ -1,6 +1,8 @@
 //! What a reload kept, changed and lost.
 
-/// What became of one endpoint's state.
+use crate::summary::Owner;
+
+/// What became of one limit's state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Change {
@@ -11,11 +13,11 @@ pub enum Change {
         /// Keys, and overflow cells, whose debt was above the new limit; what was above it is forgiven.
         forgiven: u64,
     },
-    /// The algorithm changed: its keys start anew.
+    /// The algorithm changed, or whose calls are counted together: its keys start anew.
     Replaced,
-    /// A new endpoint, with keys of its own from now on. Until now the default limiter answered for it.
+    /// A new endpoint or limit, with keys of its own from now on.
     New,
-    /// The endpoint is gone with its state. The default limiter answers for it from now on.
+    /// The endpoint or the limit is gone with its state.
     Removed,
 }
 
@@ -26,21 +28,71 @@ impl Change {
     }
 }
 
-/// What a reload did, endpoint by endpoint: the default first, then those of the new config in its order, then
-/// those removed.
+/// What a reload did, limit by limit: first those that endpoints share, then the default's, then those of the endpoints
+/// of the new config in its order, then those removed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[must_use]
 pub struct ReloadReport {
-    changes: Vec<(Option<String>, Change)>,
+    changes: Vec<Recorded>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Recorded {
+    owner: OwnerName,
+    limit: Option<String>,
+    change: Change,
+}
+
+/// An [`Owner`] with its name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum OwnerName {
+    Default,
+    Endpoint(String),
+    Shared,
+}
+
+/// What became of one limit's state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct LimitChange<'a> {
+    /// Whose limit it is.
+    pub owner: Owner<'a>,
+    /// Its name, `None` for an entry's only limit that was given none.
+    pub limit: Option<&'a str>,
+    /// What became of its state.
+    pub change: Change,
 }
 
 impl ReloadReport {
-    /// Each endpoint and what became of its state; the default's endpoint is `None`.
-    pub fn changes(&self) -> impl Iterator<Item = (Option<&str>, Change)> {
-        self.changes.iter().map(|(endpoint, change)| (endpoint.as_deref(), *change))
+    /// Each limit and what became of its state.
+    pub fn limits(&self) -> impl Iterator<Item = LimitChange<'_>> {
+        self.changes.iter().map(|recorded| LimitChange {
+            owner: match &recorded.owner {
+                OwnerName::Default => Owner::Default,
+                OwnerName::Endpoint(name) => Owner::Endpoint(name),
+                OwnerName::Shared => Owner::Shared,
+            },
+            limit: recorded.limit.as_deref(),
+            change: recorded.change,
+        })
     }
 
-    pub(crate) fn record(&mut self, endpoint: Option<&str>, change: Change) {
-        self.changes.push((endpoint.map(str::to_owned), change));
+    /// Each endpoint and what became of its state, limit by limit; the default's endpoint is `None`. Limits that
+    /// endpoints share are not among them.
+    pub fn changes(&self) -> impl Iterator<Item = (Option<&str>, Change)> {
+        self.limits().filter_map(|limit| match limit.owner {
+            Owner::Default => Some((None, limit.change)),
+            Owner::Endpoint(name) => Some((Some(name), limit.change)),
+            Owner::Shared => None,
+        })
+    }
+
+    pub(crate) fn record(&mut self, owner: Owner<'_>, limit: Option<&str>, change: Change) {
+        let owner = match owner {
+            Owner::Default => OwnerName::Default,
+            Owner::Endpoint(name) => OwnerName::Endpoint(name.to_owned()),
+            Owner::Shared => OwnerName::Shared,
+        };
+        self.changes.push(Recorded { owner, limit: limit.map(str::to_owned), change });
     }
 }

@@ -6,6 +6,7 @@
     reason = "the model is plain arithmetic on small numbers"
 )]
 
+mod joint;
 mod model;
 
 use std::sync::Arc;

@@ -14,7 +14,7 @@ use prometheus_client::metrics::gauge::ConstGauge;
 use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::Registry;
-use tollgate::{Counts, RateLimiter};
+use tollgate::{Counts, LimitCounts, RateLimiter};
 
 use super::reload::ConfigFile;
 
@@ -67,6 +67,7 @@ impl Collector for Pulled {
         let limiters = labelled(self.limiter.counts());
         encode_decisions(&mut encoder, &limiters)?;
         encode_keys(&mut encoder, &limiters)?;
+        encode_limits(&mut encoder, &limiters, &self.limiter.limit_counts())?;
         self.encode_loads(&mut encoder)
     }
 }
@@ -134,6 +135,32 @@ fn encode_keys(encoder: &mut DescriptorEncoder<'_>, limiters: &[Labelled]) -> fm
     let help =
         "How far the latest time seen is ahead of the clock, which leapt back if it stays so";
     encode(encoder, "mark_ahead_seconds", help, mark_ahead)
+}
+
+/// What each of several limits says, those in shadow among them. The limits that endpoints share have no endpoint.
+fn encode_limits(
+    encoder: &mut DescriptorEncoder<'_>,
+    limiters: &[Labelled],
+    limits: &[LimitCounts],
+) -> fmt::Result {
+    let default = limiters.first().map_or("default", |(endpoint, _)| endpoint);
+    let series = limits.iter().flat_map(|limit| {
+        let endpoint =
+            if limit.is_shared { "" } else { limit.endpoint.as_deref().unwrap_or(default) };
+        [("allowed", limit.counts.allowed), ("denied", limit.counts.denied)].map(
+            |(outcome, calls)| {
+                let labels = [
+                    ("endpoint", endpoint),
+                    ("limit", &*limit.limit),
+                    ("mode", limit.mode.word()),
+                    ("outcome", outcome),
+                ];
+                (labels, ConstCounter::new(calls))
+            },
+        )
+    });
+    let help = "Calls that each of several limits was charged, and those that it denied or, in shadow, would have";
+    encode(encoder, "limit_decisions", help, series)
 }
 
 /// One series for each limiter.

@@ -48,6 +48,8 @@ pub(super) struct Question<'a> {
     #[serde(borrow)]
     client_id: Cow<'a, str>,
     #[serde(borrow)]
+    tenant: Option<Cow<'a, str>>,
+    #[serde(borrow)]
     endpoint: Cow<'a, str>,
     cost: Option<Cost>,
 }
@@ -55,6 +57,7 @@ pub(super) struct Question<'a> {
 impl Question<'_> {
     pub(super) fn call(&self) -> Call<'_> {
         let call = Call::new(&self.client_id, &self.endpoint);
+        let call = self.tenant.iter().fold(call, |call, tenant| call.tenant(tenant));
         match self.cost {
             Some(Cost(cost)) => call.cost(cost),
             None => call,
@@ -75,7 +78,7 @@ impl<'de> Visitor<'de> for QuestionVisitor {
     type Value = Question<'de>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an object with `clientId`, `endpoint` and optionally `cost`")
+        f.write_str("an object with `clientId`, `endpoint` and optionally `tenant` and `cost`")
     }
 
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Question<'de>, A::Error> {

@@ -72,9 +72,9 @@ impl ConfigFile {
 }
 
 fn log_success(version: u64, report: &ReloadReport) {
-    for (endpoint, change) in report.changes() {
-        let endpoint = endpoint.unwrap_or("default");
-        let (change, forgiven) = match change {
+    for limit in report.limits() {
+        let endpoint = limit.owner.name();
+        let (change, forgiven) = match limit.change {
             Change::Kept => ("kept", None),
             Change::Changed { forgiven } => ("changed", Some(forgiven)),
             Change::Replaced => ("replaced", None),
@@ -82,7 +82,7 @@ fn log_success(version: u64, report: &ReloadReport) {
             Change::Removed => ("removed", None),
             _ => ("other", None),
         };
-        info!(endpoint, change, forgiven, "reloaded");
+        info!(endpoint, limit = limit.limit, change, forgiven, "reloaded");
     }
     info!(version, "the config was reloaded");
 }

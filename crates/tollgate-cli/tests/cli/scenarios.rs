@@ -20,14 +20,17 @@ fn last_line(stdout: &str) -> &str {
 
 #[test]
 fn every_conformance_file_passes() {
-    let folder = std::fs::read_dir(in_repository("conformance")).unwrap();
-    let files = folder.map(|entry| entry.unwrap().path());
-    let files: Vec<_> =
-        files.filter(|path| path.extension().is_some_and(|it| it == "json")).collect();
-    assert_eq!(files.len(), 94);
-    let finished = run([PathBuf::from("test")].into_iter().chain(files));
-    assert_eq!(finished.stdout, "94 passed, 0 failed\n", "{}", finished.stderr);
-    assert_eq!((finished.status, finished.stderr.as_str()), (Some(0), ""));
+    for (folder, scenarios) in [("conformance", 94), ("conformance/policies", 57)] {
+        let folder = std::fs::read_dir(in_repository(folder)).unwrap();
+        let files = folder.map(|entry| entry.unwrap().path());
+        let files: Vec<_> =
+            files.filter(|path| path.extension().is_some_and(|it| it == "json")).collect();
+        assert_eq!(files.len(), scenarios);
+        let finished = run([PathBuf::from("test")].into_iter().chain(files));
+        let passed = format!("{scenarios} passed, 0 failed\n");
+        assert_eq!(finished.stdout, passed, "{}", finished.stderr);
+        assert_eq!((finished.status, finished.stderr.as_str()), (Some(0), ""));
+    }
 }
 
 #[test]

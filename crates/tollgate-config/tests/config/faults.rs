@@ -90,7 +90,7 @@ endpoints:
 ";
     let expected = "
 7:5: entry 2 of `endpoints`: missing `endpoint`; expected a text, such as \"/search\"
-8:29: entry 2 of `endpoints`: `capacity` is 0; expected a whole number from 1 to 4294967295
+8:29: entry 2 of `endpoints`: `capacity` is 0; expected a whole number from 1 to 4294967295; to let nobody call, say `deny: true`
 9:5: entry 3 of `endpoints`: missing `algorithm`; expected one of FixedWindow, SlidingWindowCounter, SlidingWindowLog, TokenBucket
 9:5: entry 3 of `endpoints`: missing `algoConfig`; expected a map of the algorithm's parameters
 9:15: entry 3 of `endpoints`: `endpoint` is 7; expected a text, such as \"/search\"";
@@ -99,10 +99,9 @@ endpoints:
 
 #[test]
 fn an_unknown_field_is_told_the_nearest_known_one() {
-    let limits = "unknown field `limits`; known here: default, endpoints, maxKeys, onFull";
+    let limits = "unknown field `limits`; known here: default, endpoints, sharedLimits, every, maxKeys, onFull";
     let text = bucket("capacity: 1, refil: 1/s, refill: 1/s");
-    let endpoint =
-        "default: unknown field `endpoint`; known here: algorithm, algoConfig, maxKeys, onFull";
+    let endpoint = "default: unknown field `endpoint`; known here: algorithm, algoConfig, limits, use, unlimited, deny, exempt, cost, penalty, maxKeys, onFull";
     let with_endpoint = "default: { endpoint: /a, algorithm: TokenBucket, algoConfig: { capacity: 1, refill: 1/s } }";
     check(&[
         (
@@ -120,7 +119,8 @@ fn a_number_out_of_range_or_not_whole_is_refused() {
     for number in ["0", "1.5", "-1", "4294967296", "1e400", ".nan", ".inf", "\"10\"", "~", "true"] {
         let found = if number == "~" { "nothing" } else { number };
         let text = bucket(&format!("capacity: {number}, refill: 1/s"));
-        let expected = format!("1:60: default: `capacity` is {found}; {whole}");
+        let word = if number == "0" { "; to let nobody call, say `deny: true`" } else { "" };
+        let expected = format!("1:60: default: `capacity` is {found}; {whole}{word}");
         assert_eq!(faults(Yaml, &text), expected);
     }
     let digits = "9".repeat(100_000);
@@ -212,7 +212,7 @@ fn a_key_given_twice_names_both_places_and_hides_no_other_fault() {
         (
             Yaml,
             &bucket("capacity: 0, refill: 1/s, capacity: 2"),
-            "1:60: default: `capacity` is 0; expected a whole number from 1 to 4294967295\n\
+            "1:60: default: `capacity` is 0; expected a whole number from 1 to 4294967295; to let nobody call, say `deny: true`\n\
              1:76: `capacity` is given twice, first at line 1, column 50; keep one",
         ),
         (
@@ -225,15 +225,15 @@ fn a_key_given_twice_names_both_places_and_hides_no_other_fault() {
             Toml,
             "default.algorithm = 'TokenBucket'\ndefault.algorithm = 'x'\ndefault.algoConfig = { capacity = 0, refill = '1/s' }",
             "2:9: not valid TOML: duplicate key\n\
-             3:35: default: `capacity` is 0; expected a whole number from 1 to 4294967295",
+             3:35: default: `capacity` is 0; expected a whole number from 1 to 4294967295; to let nobody call, say `deny: true`",
         ),
     ]);
 }
 
 #[test]
 fn columns_count_characters_after_a_byte_order_mark_and_in_files_from_windows() {
-    let zero = "default: `capacity` is 0; expected a whole number from 1 to 4294967295";
-    let known = "known here: default, endpoints, maxKeys, onFull";
+    let zero = "default: `capacity` is 0; expected a whole number from 1 to 4294967295; to let nobody call, say `deny: true`";
+    let known = "known here: default, endpoints, sharedLimits, every, maxKeys, onFull";
     check(&[
         (
             Yaml,

@@ -5,6 +5,7 @@ mod faults;
 mod five_faults;
 mod json_and_yaml;
 mod own_algorithm;
+mod policies;
 mod reading;
 mod robustness;
 mod schema;

@@ -122,6 +122,13 @@ fn limiters() -> Vec<Value> {
 fn documents() -> Vec<Value> {
     let bucket = json!({ "capacity": 1, "refill": "1/s" });
     let limiter = json!({ "algorithm": "TokenBucket", "algoConfig": bucket });
+    let limit = json!({ "name": "day", "algorithm": "TokenBucket", "algoConfig": bucket });
+    let mut trial = limit.clone();
+    trial["scope"] = json!("tenant");
+    trial["mode"] = json!("shadow");
+    trial["was"] = json!("night");
+    let mut wrong = limit.clone();
+    wrong["scope"] = json!("company");
     let entry = json!({ "endpoint": "/a", "algorithm": "TokenBucket", "algoConfig": bucket });
     vec![
         json!({}),
@@ -140,6 +147,35 @@ fn documents() -> Vec<Value> {
         json!({ "default": limiter, "maxKeys": 1_000_000_001 }),
         json!({ "default": limiter, "onFull": "reject" }),
         json!({ "default": limiter, "limits": [] }),
+        json!({ "default": { "limits": [limit] } }),
+        json!({ "default": { "limits": [limiter] } }),
+        json!({ "default": { "limits": [{ "name": "", "algorithm": "TokenBucket", "algoConfig": bucket }] } }),
+        json!({ "default": { "limits": limit } }),
+        json!({ "default": { "limits": [limit], "algorithm": "TokenBucket", "algoConfig": bucket } }),
+        json!({ "default": { "limits": [limit], "unlimited": true } }),
+        json!({ "default": { "limits": [limit], "unlimited": false } }),
+        json!({ "default": { "unlimited": true, "deny": true } }),
+        json!({ "default": { "unlimited": true } }),
+        json!({ "default": { "deny": true, "exempt": ["alice"] } }),
+        json!({ "default": { "deny": false } }),
+        json!({ "default": { "deny": 1 } }),
+        json!({ "default": { "deny": true, "exempt": "alice" } }),
+        json!({ "default": limiter, "sharedLimits": [limit], "every": ["day"] }),
+        json!({ "default": limiter, "sharedLimits": { "day": limiter }, "every": ["day"] }),
+        json!({ "default": limiter, "sharedLimits": { "day": limit } }),
+        json!({ "default": limiter, "sharedLimits": { "": limiter } }),
+        json!({ "default": limiter, "sharedLimits": "day" }),
+        json!({ "default": { "use": ["day"] }, "sharedLimits": [limit] }),
+        json!({ "default": { "use": ["day"], "deny": true }, "sharedLimits": [limit] }),
+        json!({ "default": { "limits": [trial] } }),
+        json!({ "default": { "limits": [limit], "cost": 5, "penalty": { "denials": 3, "blockFor": "10m" } } }),
+        json!({ "default": { "limits": [limit], "cost": 0 } }),
+        json!({ "default": { "limits": [limit], "penalty": { "denials": 3 } } }),
+        json!({ "default": { "limits": [limit], "penalty": { "denials": 0, "blockFor": "10m" } } }),
+        json!({ "default": { "limits": [limit], "penalty": { "denials": 1, "blockFor": 10 } } }),
+        json!({ "default": { "unlimited": true, "penalty": { "denials": 1, "blockFor": "10m" } } }),
+        json!({ "default": { "deny": true, "cost": 5 } }),
+        json!({ "default": { "limits": [wrong] } }),
         json!({ "default": { "algorithm": "TokenBucket" } }),
         json!({ "default": { "algoConfig": bucket } }),
         config_of("TokenBuckt", &bucket),

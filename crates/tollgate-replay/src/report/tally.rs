@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::HashMap;
 
 use hdrhistogram::Histogram;
-use tollgate::{CostExceedsLimit, Decided, Time};
+use tollgate::{CallError, Decided, Time};
 
 use super::{BusySecond, Denials, Report, Waits};
 use crate::event::Event;
@@ -54,10 +54,11 @@ impl Tally {
 
     /// Counts a call and its decision.
     pub(crate) fn add(&mut self, event: &Event, decided: &Decided) {
-        let result = decided.as_ref().map_or_else(CostExceedsLimit::result, |result| *result);
+        let result = decided.as_ref().map_or_else(CallError::result, |result| *result);
         let denied = !result.allowed();
         self.total.add(denied);
-        self.cost_exceeds_limit = self.cost_exceeds_limit.saturating_add(decided.is_err().into());
+        let is_impossible = matches!(decided, Err(CallError::CostExceedsLimit(_)));
+        self.cost_exceeds_limit = self.cost_exceeds_limit.saturating_add(is_impossible.into());
         self.clients.add(&event.client, denied);
         self.endpoints.add(&event.endpoint, denied);
         self.latest = self.latest.max(event.at);

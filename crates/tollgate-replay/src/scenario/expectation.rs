@@ -7,6 +7,7 @@ use tollgate_config::tree::Value;
 use super::failure::Difference;
 use crate::decimal;
 use crate::result::{ResultError, ResultJson};
+use crate::text::Shown;
 
 /// The fields that a step expects something of.
 #[derive(Clone, Debug, Default)]
@@ -20,16 +21,18 @@ pub(super) enum ResultField {
     RetryAfterMs,
     Limit,
     ResetAfterMs,
+    LimitName,
     Error,
 }
 
 /// The value of a field of a result.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum FieldValue {
     Flag(bool),
     Number(u64),
+    Text(String),
     Error(ResultError),
-    /// `null`: no wait, or no error.
+    /// `null`: no wait, no name, or no error.
     Nothing,
 }
 
@@ -53,12 +56,13 @@ impl Expectation {
 }
 
 impl ResultField {
-    pub(super) const ALL: [Self; 6] = [
+    pub(super) const ALL: [Self; 7] = [
         Self::Allowed,
         Self::Remaining,
         Self::RetryAfterMs,
         Self::Limit,
         Self::ResetAfterMs,
+        Self::LimitName,
         Self::Error,
     ];
 
@@ -70,6 +74,7 @@ impl ResultField {
             Self::RetryAfterMs => "retryAfterMs",
             Self::Limit => "limit",
             Self::ResetAfterMs => "resetAfterMs",
+            Self::LimitName => "limitName",
             Self::Error => "error",
         }
     }
@@ -80,7 +85,8 @@ impl ResultField {
             Self::Allowed => "true or false",
             Self::Remaining | Self::Limit | Self::ResetAfterMs => "a whole number",
             Self::RetryAfterMs => "a whole number, or null",
-            Self::Error => "costExceedsLimit, or null",
+            Self::LimitName => "a text, or null",
+            Self::Error => "costExceedsLimit, tenantMissing, or null",
         }
     }
 
@@ -88,7 +94,10 @@ impl ResultField {
     pub(super) fn read(self, value: &Value) -> Option<FieldValue> {
         match (self, value) {
             (Self::Allowed, Value::Bool(flag)) => Some(FieldValue::Flag(*flag)),
-            (Self::RetryAfterMs | Self::Error, Value::Null) => Some(FieldValue::Nothing),
+            (Self::RetryAfterMs | Self::LimitName | Self::Error, Value::Null) => {
+                Some(FieldValue::Nothing)
+            }
+            (Self::LimitName, Value::Text(name)) => Some(FieldValue::Text(name.clone())),
             (
                 Self::Remaining | Self::RetryAfterMs | Self::Limit | Self::ResetAfterMs,
                 Value::Number(text),
@@ -107,6 +116,10 @@ impl ResultField {
             }
             Self::Limit => FieldValue::Number(result.limit),
             Self::ResetAfterMs => FieldValue::Number(result.reset_after_ms),
+            Self::LimitName => {
+                let text = |name: &str| FieldValue::Text(name.to_owned());
+                result.limit_name.map_or(FieldValue::Nothing, text)
+            }
             Self::Error => result.error.map_or(FieldValue::Nothing, FieldValue::Error),
         }
     }
@@ -117,6 +130,7 @@ impl fmt::Display for FieldValue {
         match self {
             Self::Flag(flag) => flag.fmt(f),
             Self::Number(number) => number.fmt(f),
+            Self::Text(text) => Shown(text).fmt(f),
             Self::Error(error) => f.write_str(error.name()),
             Self::Nothing => f.write_str("null"),
         }

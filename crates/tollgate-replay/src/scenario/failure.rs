@@ -70,13 +70,17 @@ impl Error for ScenarioFailure {}
 
 impl fmt::Display for StepFailure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Event { at, client, endpoint, cost, .. } = &self.event;
+        let Event { at, client, tenant, endpoint, cost, .. } = &self.event;
         let (client, endpoint) = (Shown(client), Shown(endpoint));
         let (number, line, at) = (self.number, self.line, millis_of_time(*at));
+        let cost = cost.unwrap_or(1);
         write!(
             f,
             "  step {number} (line {line}): `{client}` at `{endpoint}`, cost {cost}, {at} ms"
         )?;
+        if let Some(tenant) = tenant {
+            write!(f, ", tenant `{}`", Shown(tenant))?;
+        }
         let values = |value: fn(&Difference) -> &str| {
             let named =
                 |difference: &Difference| format!("{} {}", difference.field, value(difference));

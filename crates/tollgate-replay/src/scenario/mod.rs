@@ -5,9 +5,10 @@ mod failure;
 mod fault;
 mod read;
 
+use std::collections::HashMap;
 use std::path::Path;
 
-use tollgate::{Config, ManualClock, RateLimiter, Time};
+use tollgate::{Config, ManualClock, RateLimiter, Receipt, Time};
 use tollgate_config::{Format, tree};
 
 use self::expectation::Expectation;
@@ -20,7 +21,8 @@ use crate::result::ResultJson;
 ///
 /// A file, YAML, JSON or TOML by its extension, has a `name`, a `why` that may be left out, a `config` as a config file
 /// has it, and `steps`. A step is an event with what it should be answered (`expect`: any of the result's fields), or a
-/// `reload` with the config that goes on from there. Time may step back.
+/// `reload` with the config that goes on from there, or a `refund` of what the step of that number (from 1) was
+/// charged. Time may step back.
 ///
 /// ```
 /// use tollgate_config::Format;
@@ -57,8 +59,15 @@ struct Step {
 
 #[derive(Clone, Debug)]
 enum Action {
-    Call { event: Event, expected: Expectation },
+    Call {
+        event: Event,
+        expected: Expectation,
+    },
     Reload(Box<Config>),
+    /// Gives back what the call of a step was charged.
+    Refund {
+        step: usize,
+    },
 }
 
 impl Scenario {
@@ -96,21 +105,36 @@ impl Scenario {
     pub fn run(&self) -> Result<(), ScenarioFailure> {
         let clock = ManualClock::new();
         let limiter = RateLimiter::builder(self.config.clone()).clock(clock.clone()).build();
-        let mut failed = Vec::new();
+        let (mut failed, mut receipts) = (Vec::new(), HashMap::new());
         for (number, step) in (1..).zip(&self.steps) {
             clock.set(step.at);
             match &step.action {
                 Action::Reload(config) => drop(limiter.reload(Config::clone(config))),
+                Action::Refund { step } => {
+                    let _given_back = receipts.get(step).is_some_and(Receipt::refund);
+                }
                 Action::Call { event, expected } => {
-                    let came = ResultJson::from(&limiter.decide(&event.call()));
-                    let differences = expected.differences(&came);
+                    let decided = if self.refunds(number) {
+                        let (decided, receipt) = limiter.decide_with_receipt(&event.call());
+                        receipts.insert(number, receipt);
+                        decided
+                    } else {
+                        limiter.decide(&event.call())
+                    };
+                    let differences = expected.differences(&ResultJson::from(&decided));
                     if !differences.is_empty() {
-                        let event = event.clone();
+                        let mut event = event.clone();
+                        event.price_by(&limiter);
                         failed.push(StepFailure { number, line: step.line, event, differences });
                     }
                 }
             }
         }
         if failed.is_empty() { Ok(()) } else { Err(ScenarioFailure::new(self, failed)) }
+    }
+    /// Whether a step gives back what the call of this step was charged.
+    fn refunds(&self, number: usize) -> bool {
+        let is_it = |step: &Step| matches!(step.action, Action::Refund { step } if step == number);
+        self.steps.iter().any(is_it)
     }
 }

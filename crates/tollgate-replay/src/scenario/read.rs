@@ -11,8 +11,10 @@ use crate::event::{COST_EXPECTED, Event};
 use crate::text::Shown;
 
 const SCENARIO_FIELDS: [&str; 4] = ["name", "why", "config", "steps"];
-const CALL_FIELDS: [&str; 6] = ["atMs", "client", "endpoint", "cost", "expect", "reload"];
+const CALL_FIELDS: [&str; 8] =
+    ["atMs", "client", "tenant", "endpoint", "cost", "expect", "reload", "refund"];
 const RELOAD_FIELDS: [&str; 2] = ["atMs", "reload"];
+const REFUND_FIELDS: [&str; 2] = ["atMs", "refund"];
 
 const STEPS_EXPECTED: &str = "a list of at least one step";
 
@@ -74,7 +76,9 @@ impl Reader<'_> {
         match node.as_list() {
             Some(nodes) if !nodes.is_empty() => {
                 // All are read before any is given up, so that the faults of all are found.
-                let steps: Vec<_> = nodes.iter().map(|node| self.step(node)).collect();
+                let numbered = (1..).zip(nodes);
+                let steps: Vec<_> =
+                    numbered.map(|(number, node)| self.step(number, node)).collect();
                 steps.into_iter().collect()
             }
             Some(_) | None => {
@@ -84,25 +88,50 @@ impl Reader<'_> {
         }
     }
 
-    fn step(&mut self, node: &Node) -> Option<Step> {
-        let is_reload = node.get("reload").is_some();
-        let known: &[&str] = if is_reload { &RELOAD_FIELDS } else { &CALL_FIELDS };
+    fn step(&mut self, number: usize, node: &Node) -> Option<Step> {
+        let (reload, refund) = (node.get("reload").is_some(), node.get("refund").is_some());
+        let known: &[&str] = match (reload, refund) {
+            (true, _) => &RELOAD_FIELDS,
+            (false, true) => &REFUND_FIELDS,
+            (false, false) => &CALL_FIELDS,
+        };
         self.check_fields(node, "a step", known)?;
         let at = self.field(node, "atMs", &TIME);
-        let action = if is_reload {
-            self.config(node, "reload").map(|config| Action::Reload(Box::new(config)))
-        } else {
-            self.call(node, at.unwrap_or_default())
+        let action = match (reload, refund) {
+            (true, _) => self.config(node, "reload").map(|config| Action::Reload(Box::new(config))),
+            (false, true) => self.refund(number, node),
+            (false, false) => self.call(node, at.unwrap_or_default()),
         };
         Some(Step { line: node.line, at: at?, action: action? })
     }
 
+    /// A refund names the step of the call by its number, from 1.
+    fn refund(&mut self, number: usize, node: &Node) -> Option<Action> {
+        let of = self.field(node, "refund", &COST)?;
+        let of = usize::try_from(of).unwrap_or(usize::MAX);
+        if of == 0 || of >= number {
+            let expected = "the number of an earlier step, from 1";
+            self.refuse(node.get("refund").unwrap_or(node), "refund", expected);
+            return None;
+        }
+        Some(Action::Refund { step: of })
+    }
+
     fn call(&mut self, node: &Node, at: Time) -> Option<Action> {
         let client = self.field(node, "client", &TEXT);
+        let tenant = node.get("tenant").map(|_| self.field(node, "tenant", &TEXT));
         let endpoint = self.field(node, "endpoint", &TEXT);
-        let cost = self.field_or(node, "cost", &COST, 1);
+        let cost = node.get("cost").map(|_| self.field(node, "cost", &COST));
         let expected = self.expectation(node);
-        let event = Event::new(at, client?, endpoint?).cost(cost?);
+        let event = Event::new(at, client?, endpoint?);
+        let event = match cost {
+            Some(cost) => event.cost(cost?),
+            None => event,
+        };
+        let event = match tenant {
+            Some(tenant) => event.tenant(tenant?),
+            None => event,
+        };
         Some(Action::Call { event, expected: expected? })
     }
 

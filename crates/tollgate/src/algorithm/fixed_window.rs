@@ -126,6 +126,30 @@ impl Algorithm for FixedWindow {
         state.count = state.count.saturating_add(cost);
     }
 
+    /// One more window than it takes, whose first request opened it before.
+    fn most_in(&self, time: Duration) -> Option<u64> {
+        let windows = self.0.windows_in(time).saturating_add(1);
+        Some(windows.saturating_mul(self.0.max_requests.into()).saturating_sub(1))
+    }
+
+    /// Which window it was.
+    fn trace(&self, state: &FixedWindowState) -> [u64; 2] {
+        [state.end.get().as_nanos(), 0]
+    }
+
+    fn refund(
+        &self,
+        state: &mut FixedWindowState,
+        now: Time,
+        cost: u32,
+        [end, _]: [u64; 2],
+    ) -> bool {
+        let is_open = now < state.end.get() && state.end.get().as_nanos() == end;
+        let refunded = if is_open { cost.min(state.count) } else { 0 };
+        state.count = state.count.saturating_sub(refunded);
+        refunded > 0
+    }
+
     fn debt(&self, state: &FixedWindowState, now: Time) -> u64 {
         u64::from(self.rolled(*state, now).count)
     }

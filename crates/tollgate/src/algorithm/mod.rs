@@ -17,9 +17,11 @@ mod sliding_window_log;
 mod span;
 mod stamp_ring;
 mod token_bucket;
+mod token_bucket_builder;
 mod window_quota;
 
 use std::fmt::Debug;
+use std::time::Duration;
 
 use crate::clock::Time;
 use crate::decision::Decision;
@@ -31,7 +33,8 @@ pub use sliding_window_counter::{SlidingWindowCounter, SlidingWindowCounterState
 pub use sliding_window_log::SlidingWindowLog;
 pub use stamp_ring::SlidingWindowLogState;
 pub(crate) use token_bucket::BucketFigures;
-pub use token_bucket::{TokenBucket, TokenBucketBuilder, TokenBucketState};
+pub use token_bucket::{TokenBucket, TokenBucketState};
+pub use token_bucket_builder::TokenBucketBuilder;
 pub use window_quota::WINDOW_MS;
 
 /// A rate limiting algorithm: a pure state machine of (parameters, a key's state, now).
@@ -71,6 +74,23 @@ pub trait Algorithm: Clone + PartialEq + Debug + Send + Sync + 'static {
             self.charge(state, now, cost);
         }
         decision
+    }
+
+    /// What a [`refund`](Self::refund) of a charge has to know later of the state right after it.
+    fn trace(&self, _state: &Self::State) -> [u64; 2] {
+        [0; 2]
+    }
+
+    /// Gives back the cost of a charge that turned out not to be due; says whether anything was given back. `trace` is
+    /// what [`trace`](Self::trace) said right after the charge. Nothing is given back once the key would have been
+    /// whole, and never more than makes it whole. By default nothing is.
+    fn refund(&self, _state: &mut Self::State, _now: Time, _cost: u32, _trace: [u64; 2]) -> bool {
+        false
+    }
+
+    /// The most that may be admitted in any time of this length; `None` where that is not known. By default it is not.
+    fn most_in(&self, _time: Duration) -> Option<u64> {
+        None
     }
 
     /// How much of its quota the key has used: 0 exactly when it has all of it (the key may be forgotten), else

@@ -149,6 +149,41 @@ impl Algorithm for SlidingWindowCounter {
         state.current = state.current.saturating_add(cost);
     }
 
+    /// The promise for each window's length, or what one more window than it takes can hold, where that is less.
+    fn most_in(&self, time: Duration) -> Option<u64> {
+        let (windows, max) = (self.0.windows_in(time), u64::from(self.0.max_requests));
+        let promised = max.saturating_mul(2).saturating_sub(2).max(max);
+        let held = windows.saturating_add(1).saturating_mul(max);
+        Some(windows.saturating_mul(promised).min(held))
+    }
+
+    /// Which window it was.
+    fn trace(&self, state: &SlidingWindowCounterState) -> [u64; 2] {
+        [state.end.get().as_nanos(), 0]
+    }
+
+    fn refund(
+        &self,
+        state: &mut SlidingWindowCounterState,
+        now: Time,
+        cost: u32,
+        [end, _]: [u64; 2],
+    ) -> bool {
+        let mut window = self.rolled(*state, now);
+        let this_end = window.end.get().as_nanos();
+        let count = if this_end == end {
+            &mut window.current
+        } else if this_end == end.saturating_add(self.0.window_ns) {
+            &mut window.previous
+        } else {
+            return false;
+        };
+        let refunded = cost.min(*count);
+        *count = count.saturating_sub(refunded);
+        *state = window;
+        refunded > 0
+    }
+
     fn debt(&self, state: &SlidingWindowCounterState, now: Time) -> u64 {
         let window = self.rolled(*state, now);
         let estimate = self.figures(window, now, 0).used();

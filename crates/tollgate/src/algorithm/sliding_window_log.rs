@@ -185,6 +185,37 @@ impl Algorithm for SlidingWindowLog {
         log.push(self.stamp_of(at.as_nanos()), cost, self.width, usize_of(self.quota.max_requests));
     }
 
+    fn most_in(&self, time: Duration) -> Option<u64> {
+        Some(self.quota.windows_in(time).saturating_mul(self.quota.max_requests.into()))
+    }
+
+    /// Its stamp.
+    fn trace(&self, log: &SlidingWindowLogState) -> [u64; 2] {
+        [log.newest.0, 0]
+    }
+
+    /// Takes that many units of that stamp out of the log.
+    fn refund(
+        &self,
+        log: &mut SlidingWindowLogState,
+        now: Time,
+        cost: u32,
+        [stamp, _]: [u64; 2],
+    ) -> bool {
+        let first = self.first_live(log, self.judged_at(log, now));
+        let mut due = cost;
+        let mut kept = Vec::new();
+        for (entry, units) in log.entries(first, self.width) {
+            let refunded = if entry == Stamp(stamp) { due.min(units) } else { 0 };
+            due = due.saturating_sub(refunded);
+            kept.push((entry, units.saturating_sub(refunded)));
+        }
+        let most = usize_of(self.quota.max_requests);
+        let kept = kept.into_iter().filter(|(_, units)| *units > 0);
+        *log = SlidingWindowLogState::of_entries(kept, self.width, most);
+        due < cost
+    }
+
     fn debt(&self, log: &SlidingWindowLogState, now: Time) -> u64 {
         u64::from(self.used(log, self.judged_at(log, now)).1)
     }

@@ -30,17 +30,21 @@
 //! **Source**: J. Turner, "New directions in communications", IEEE Communications Magazine 24 (10), 1986 (the
 //! leaky bucket); ITU-T I.371, annex A (the generic cell rate algorithm).
 
+use std::num::NonZeroU64;
+use std::time::Duration;
+
 use super::packed_time::PackedTime;
 use super::span::Span;
-use super::{Algorithm, CarriedOver, IntoAlgorithm, Packing};
-use crate::clock::{Time, millis_rounded_up};
+use super::token_bucket_builder::TokenBucketBuilder;
+use super::{Algorithm, CarriedOver, Packing};
+use crate::clock::{Time, millis_rounded_up, nanos_of};
 use crate::decision::{Decision, Figures};
 use crate::parameters::{Fault, Faults, Parameters, whole_range};
-use crate::rate::{Decimal, LONGEST_REFILL_NS, Rate};
-use crate::wide::mul_div_rounded_up;
+use crate::rate::{LONGEST_REFILL_NS, Rate};
+use crate::wide::{mul_div_rounded_up, product};
 
 const CAPACITY_FIELD: &str = "capacity";
-const RATE_FIELD: &str = "refillRatePerSecond";
+pub(super) const RATE_FIELD: &str = "refillRatePerSecond";
 const FRIENDLY_RATE_FIELD: &str = "refill";
 
 /// A bucket of tokens that refills steadily: bursts up to a capacity, and a rate in the long run.
@@ -117,7 +121,7 @@ impl TokenBucket {
     /// Every field that is missing, unknown or out of range.
     pub fn from_parameters(parameters: &Parameters) -> Result<Self, Faults> {
         let mut reader = parameters.reader();
-        let capacity = reader.whole(CAPACITY_FIELD, Self::CAPACITY);
+        let capacity = reader.quota(CAPACITY_FIELD, Self::CAPACITY);
         let rate = reader.rate(RATE_FIELD, FRIENDLY_RATE_FIELD);
         let capacity = capacity.and_then(|capacity| u32::try_from(capacity).ok());
         let bucket = match capacity.zip(rate).map(|(capacity, rate)| Self::new(capacity, rate)) {
@@ -188,6 +192,39 @@ impl Algorithm for TokenBucket {
         Decision::new(allowed, Figures::Bucket(BucketFigures::new(self.rate, owed, cost)))
     }
 
+    fn most_in(&self, time: Duration) -> Option<u64> {
+        let parts = product(nanos_of(time), u64::from(self.rate.denominator().get()));
+        let refilled = parts / self.rate.parts_per_token();
+        Some(u64::try_from(refilled).unwrap_or(u64::MAX).saturating_add(self.capacity.into()))
+    }
+
+    /// When the bucket would be whole if nothing more were taken.
+    fn trace(&self, state: &TokenBucketState) -> [u64; 2] {
+        let Span { nanos, fraction } = state.span();
+        [nanos, u64::from(fraction)]
+    }
+
+    /// The tokens come back, as many as fit. That they were away for a time stays: what came back meanwhile counts,
+    /// also where the bucket would have been whole without the charge.
+    fn refund(
+        &self,
+        state: &mut TokenBucketState,
+        now: Time,
+        cost: u32,
+        [nanos, fraction]: [u64; 2],
+    ) -> bool {
+        let after = Span { nanos, fraction: u32::try_from(fraction).unwrap_or(u32::MAX) };
+        let (before, now) = (state.span(), Span::at(now));
+        if after <= now || before <= now {
+            return false;
+        }
+        let parts = |span: Span| span.parts_after(Time::ZERO, self.rate);
+        let taken = parts(Span::of_tokens(self.rate, cost));
+        let refunded = parts(before).saturating_sub(taken).max(parts(now));
+        *state = TokenBucketState::of(Span::at(Time::ZERO).plus_parts(refunded, self.rate));
+        true
+    }
+
     fn debt(&self, state: &TokenBucketState, now: Time) -> u64 {
         // Every key's tokens take equally long, so the time until it is whole orders keys by tokens used.
         let whole_at = state.span();
@@ -242,10 +279,26 @@ impl BucketFigures {
         Self { rate, owed_ns: owed.nanos, owed_fraction: owed.fraction, cost }
     }
 
+    #[inline]
     pub(crate) fn remaining(&self, capacity: u32) -> u64 {
+        self.remaining_in_whole_nanos(capacity).unwrap_or_else(|| self.remaining_in_parts(capacity))
+    }
+
+    /// Whole tokens, rounded down; at most the capacity.
+    fn remaining_in_parts(&self, capacity: u32) -> u64 {
         let spare = self.parts_of_tokens(capacity).saturating_sub(self.owed_parts());
-        // Whole tokens, rounded down; at most the capacity.
         u64::try_from(spare / self.rate.parts_per_token()).unwrap_or(u64::MAX)
+    }
+
+    /// The same without wide arithmetic, where a token takes whole nanoseconds.
+    #[inline]
+    fn remaining_in_whole_nanos(&self, capacity: u32) -> Option<u64> {
+        if self.rate.denominator().get() != 1 {
+            return None;
+        }
+        let token_ns = NonZeroU64::new(self.rate.whole_ns())?;
+        let full_ns = u64::from(capacity).saturating_mul(token_ns.get());
+        Some(full_ns.saturating_sub(self.owed_ns) / token_ns)
     }
 
     pub(crate) fn retry_after_ms(&self, capacity: u32) -> u64 {
@@ -268,51 +321,5 @@ impl BucketFigures {
 
     fn millis(&self, parts: u128) -> u64 {
         millis_rounded_up(parts.div_ceil(u128::from(self.rate.denominator().get())))
-    }
-}
-
-/// A [`TokenBucket`] in the making: its numbers are checked when it is built, or when the
-/// [`Config`](crate::Config) around it is.
-#[derive(Clone, Copy, Debug)]
-#[must_use]
-pub struct TokenBucketBuilder {
-    tokens: u32,
-    seconds: u64,
-    capacity: u32,
-}
-
-impl TokenBucketBuilder {
-    fn new(tokens: u32, seconds: u64) -> Self {
-        Self { tokens, seconds, capacity: tokens }
-    }
-
-    /// The most tokens the bucket holds: how many calls may come at once.
-    pub fn burst(mut self, capacity: u32) -> Self {
-        self.capacity = capacity;
-        self
-    }
-
-    /// Checks the numbers.
-    ///
-    /// # Errors
-    /// When the rate or the capacity is 0, or the rate is above 10^9 a second.
-    pub fn build(self) -> Result<TokenBucket, Faults> {
-        let period_ns = self.seconds.saturating_mul(1_000_000_000);
-        let rate =
-            Rate::per(Decimal::whole(u64::from(self.tokens)), period_ns).map_err(|error| {
-                Fault::of_field(
-                    RATE_FIELD,
-                    format!("the rate is {} in {} s; expected {error}", self.tokens, self.seconds),
-                )
-            })?;
-        Ok(TokenBucket::new(self.capacity, rate)?)
-    }
-}
-
-impl IntoAlgorithm for TokenBucketBuilder {
-    type Algorithm = TokenBucket;
-
-    fn into_algorithm(self) -> Result<TokenBucket, Faults> {
-        self.build()
     }
 }

@@ -47,7 +47,7 @@ impl WindowQuota {
     }
 
     fn read(reader: &mut ParameterReader<'_>, most: u32) -> Option<Self> {
-        let max_requests = reader.whole(REQUESTS_FIELD, 1..=u64::from(most));
+        let max_requests = reader.quota(REQUESTS_FIELD, 1..=u64::from(most));
         let window = reader.window(WINDOW_FIELD, FRIENDLY_WINDOW_FIELD, WINDOW_MS);
         let max_requests = u32::try_from(max_requests?).ok()?;
         Some(Self { max_requests, window_ns: nanos_of(window?) })
@@ -59,6 +59,11 @@ impl WindowQuota {
 }
 
 impl WindowQuota {
+    /// How many windows it takes to cover a time, and what all of them admit.
+    pub(crate) fn windows_in(self, time: Duration) -> u64 {
+        nanos_of(time).div_ceil(self.window_ns).max(1)
+    }
+
     /// When a window of this length ends that has as much of it left `now` as a window of another length that
     /// ends at `end`: 300 ms into 1,000 is 30 ms into 100. What is left is rounded up, so no debt ends early.
     pub(crate) fn end_with_the_same_part_gone(self, end: Time, now: Time, from: Self) -> Time {

@@ -6,6 +6,7 @@
 
 mod cells;
 mod counts;
+mod held;
 mod layout;
 mod lines;
 mod mark;
@@ -18,6 +19,7 @@ mod tally;
 
 use std::sync::Arc;
 
+use self::held::Refund;
 use self::layout::Layout;
 use self::lines::Lines;
 use self::mark::Mark;
@@ -30,6 +32,7 @@ use crate::config::{Bounds, OnFull};
 use crate::decision::RateLimitResult;
 
 pub use counts::Counts;
+pub(crate) use held::{Charge, Held};
 
 /// Below so many keys the sharded store is small enough to lie in the cache, and takes less memory.
 const LINES_FROM_KEYS: u64 = 4_096;
@@ -166,6 +169,38 @@ impl<A: Algorithm> Store<A> {
         }
     }
 
+    /// Hands a key on while its lock is held, so that other limits judge meanwhile.
+    #[inline]
+    pub(crate) fn hold(
+        self: &Arc<Self>,
+        call: (u64, Time, u64),
+        then: &mut dyn FnMut(&mut dyn Held),
+    ) {
+        let moved = match &self.kind {
+            Kind::Sharded(sharded) => sharded.hold(self, call, then),
+            Kind::Lines(lines) => lines.hold(self, call, then),
+        };
+        if let Some(next) = moved {
+            next.hold_after_move(call, then);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn hold_after_move(
+        self: &Arc<Self>,
+        call: (u64, Time, u64),
+        then: &mut dyn FnMut(&mut dyn Held),
+    ) {
+        self.hold(call, then);
+    }
+
+    /// A number that orders the locks of stores which are held together. A store and those it moves to share one mark,
+    /// so they have one rank too.
+    pub(crate) fn rank(&self) -> usize {
+        Arc::as_ptr(&self.shared).addr()
+    }
+
     /// Asks for the memory in which a key lies, most likely, without waiting for it.
     #[inline]
     pub(crate) fn prefetch(&self, hash: u64) {
@@ -276,6 +311,19 @@ impl<A: Algorithm> Store<A> {
                 Kind::Lines(lines) => lines.validate(stripe),
             }
         }
+    }
+}
+
+impl<A: Algorithm> Refund for Store<A> {
+    /// Under other parameters than those it was charged by, a charge cannot be told from others, so it stays.
+    fn refund(&self, charge: &Charge, now: Time) -> bool {
+        let refunded = match &self.kind {
+            Kind::Sharded(sharded) => sharded.refund(charge, now),
+            Kind::Lines(lines) => lines.refund(charge, now),
+        };
+        refunded.unwrap_or_else(|moved| {
+            moved.algorithm() == self.algorithm() && moved.refund(charge, now)
+        })
     }
 }
 

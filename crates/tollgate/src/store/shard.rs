@@ -18,7 +18,7 @@ const SWEPT_PER_INSERT: usize = 4;
 /// The keys of one stripe, and the overflow cells of those that had to leave.
 #[derive(Debug)]
 pub(crate) struct Shard<S> {
-    table: Table<S>,
+    pub(super) table: Table<S>,
     cells: Cells<S>,
     /// The slot where the search for whole or little indebted keys goes on.
     hand: usize,
@@ -45,7 +45,11 @@ struct Weakest {
 impl<S: Clone + Default> Shard<S> {
     /// Judges a call of a key that is held and charges it where it is allowed, as one step; `None` for a key that is
     /// not held, and for a cost that can never be met.
-    #[inline]
+    #[inline(always)]
+    #[expect(
+        clippy::inline_always,
+        reason = "out of line, its result is copied, which costs the short way a tenth"
+    )]
     pub(crate) fn decide_held<A: Algorithm<State = S>>(
         &mut self,
         rules: &Rules<A>,
@@ -78,7 +82,7 @@ impl<S: Clone + Default> Shard<S> {
     }
 
     #[inline]
-    fn count(&mut self, allowed: bool) {
+    pub(super) fn count(&mut self, allowed: bool) {
         let count = if allowed { &mut self.counts.allowed } else { &mut self.counts.denied };
         *count = count.wrapping_add(1);
     }
@@ -91,22 +95,55 @@ impl<S: Clone + Default> Shard<S> {
         (hash, now, cost): (u64, Time, u64),
     ) -> Decision {
         let now = mark.judge(now);
-        let Some(cost) = rules.within_limit(cost) else {
-            return self.excessive(rules, mark, (hash, now));
-        };
+        let decision = self.judge(rules, now, (hash, now, cost));
+        if decision.allowed() { self.judge(rules, now, (hash, now, 0)) } else { decision }
+    }
+
+    /// What any call would be answered, with the figures after its charge. Keys whole at `mark` would make room.
+    pub(super) fn judge<A: Algorithm<State = S>>(
+        &self,
+        rules: &Rules<A>,
+        mark: Time,
+        (hash, now, cost): (u64, Time, u64),
+    ) -> Decision {
         let held = self.table.get(hash);
-        let state = held.cloned().unwrap_or_else(|| self.cells.entering(rules, hash, now));
-        let decision = rules.algorithm.decide(&state, now, cost);
-        if !decision.allowed() {
-            return decision;
-        }
-        let untouched = rules.algorithm.decide(&state, now, 0);
-        let turned_away = held.is_none()
+        let entering;
+        let state = if let Some(state) = held {
+            state
+        } else {
+            entering = self.cells.entering(rules, hash, now);
+            &entering
+        };
+        let Some(cost) = rules.within_limit(cost) else {
+            return rules.algorithm.decide(state, now, 0).denied(Reason::CostExceedsLimit);
+        };
+        let decision = rules.algorithm.decide(state, now, cost);
+        let turned_away = decision.allowed()
+            && held.is_none()
             && cost > 0
             && rules.on_full == OnFull::Deny
             && self.is_full(rules)
-            && self.weakest(rules, now).is_none_or(|weakest| weakest.debt > 0);
-        if turned_away { untouched.denied(Reason::TableFull) } else { untouched }
+            && self.weakest(rules, mark).is_none_or(|weakest| weakest.debt > 0);
+        if !turned_away {
+            return decision;
+        }
+        rules.algorithm.decide(state, now, 0).denied(Reason::TableFull)
+    }
+
+    /// Charges a call of a key that is not held and was judged to be allowed, at this very time and under the same
+    /// lock.
+    #[cold]
+    pub(super) fn charge_newcomer<A: Algorithm<State = S>>(
+        &mut self,
+        rules: &Rules<A>,
+        mark: &Mark,
+        (hash, now, cost): (u64, Time, u32),
+    ) {
+        if rules.on_full == OnFull::Deny && self.is_full(rules) {
+            self.forget_one(rules, mark);
+        }
+        let state = self.cells.entering(rules, hash, now);
+        self.take_in(rules, mark, (hash, now, cost), state);
     }
 
     /// The answer to a cost that can never be met.
@@ -146,7 +183,7 @@ impl<S: Clone + Default> Shard<S> {
         mark: &Mark,
         (hash, now, cost): (u64, Time, u32),
     ) -> Decision {
-        let mut state = self.cells.entering(rules, hash, now);
+        let state = self.cells.entering(rules, hash, now);
         let decision = rules.algorithm.decide(&state, now, cost);
         if !decision.allowed() || cost == 0 {
             return decision;
@@ -154,12 +191,23 @@ impl<S: Clone + Default> Shard<S> {
         if rules.on_full == OnFull::Deny && self.is_full(rules) && !self.forget_one(rules, mark) {
             return rules.algorithm.decide(&state, now, 0).denied(Reason::TableFull);
         }
+        self.take_in(rules, mark, (hash, now, cost), state);
+        decision
+    }
+
+    /// Takes in a key that was not held, with the charge that brings it.
+    fn take_in<A: Algorithm<State = S>>(
+        &mut self,
+        rules: &Rules<A>,
+        mark: &Mark,
+        (hash, now, cost): (u64, Time, u32),
+        mut state: S,
+    ) {
         if rules.algorithm.debt(&state, now) > 0 {
             self.counts.inherited_debts = self.counts.inherited_debts.saturating_add(1);
         }
         rules.algorithm.charge(&mut state, now, cost);
         self.admit(rules, mark, (hash, state));
-        decision
     }
 
     /// Takes a key in. Where the table is full, the least indebted of some keys, the newcomer among them, leaves for

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 
 use super::counts::Counts;
+use super::held::{Charge, Held, HeldKey};
 use super::layout::Layout;
 use super::rules::Rules;
 use super::shard::Shard;
@@ -69,6 +70,34 @@ impl<A: Algorithm> Sharded<A> {
             RateLimitResult::new(decision, self.rules.algorithm.limit())
         })
         .unwrap_or_else(|moved| moved.decide_anywhere(hash, now, cost))
+    }
+
+    /// Hands a key on while its stripe's lock is held, or says to which store the stripe has moved.
+    #[inline]
+    pub(crate) fn hold(
+        &self,
+        store: &Arc<Store<A>>,
+        (hash, now, cost): (u64, Time, u64),
+        then: &mut dyn FnMut(&mut dyn Held),
+    ) -> Option<Arc<Store<A>>> {
+        let mut room = self.stripes[self.rules.layout.stripe(hash)].0.lock();
+        let now = self.shared.mark.advance(now);
+        match &mut *room {
+            Room::Here(shard) => {
+                let (rules, mark) = (&self.rules, &self.shared.mark);
+                let said = RateLimitResult::unlimited();
+                then(&mut HeldKey { store, rules, mark, shard, hash, now, cost, said, slot: None });
+                None
+            }
+            Room::Moved(next) => Some(Arc::clone(next)),
+        }
+    }
+
+    /// Gives a charge back to a key that is held; says whether anything was, or where the stripe has moved.
+    pub(crate) fn refund(&self, charge: &Charge, now: Time) -> Result<bool, Arc<Store<A>>> {
+        self.with_shard(self.rules.layout.stripe(charge.hash), |shard| {
+            shard.refund(&self.rules, charge, self.shared.mark.advance(now))
+        })
     }
 
     /// Judges a call without charging it.

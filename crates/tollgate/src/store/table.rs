@@ -78,6 +78,18 @@ impl<S: Default> Table<S> {
         Some(&mut self.slots[position].state)
     }
 
+    /// The slot of a key that is there; it stays there until a key comes or goes.
+    #[inline]
+    pub(crate) fn slot_of(&self, hash: u64) -> Option<usize> {
+        self.position(not_empty(hash))
+    }
+
+    /// The state in a slot.
+    #[inline]
+    pub(crate) fn state_at(&mut self, slot: usize) -> Option<&mut S> {
+        self.slots.get_mut(slot).map(|slot| &mut slot.state)
+    }
+
     /// The key in a slot, if there is one.
     pub(crate) fn at(&self, slot: usize) -> Option<(u64, &S)> {
         let slot = self.slots.get(slot)?;

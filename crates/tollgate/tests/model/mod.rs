@@ -37,9 +37,14 @@ impl Model {
     /// Answers a call and charges it where it is allowed.
     pub(crate) fn call(&mut self, now: u64, cost: u32) -> Expected {
         let allowed = self.admits(now, cost);
-        if allowed && cost > 0 {
+        if allowed {
             self.charge(now, cost);
         }
+        self.figures(now, cost, allowed)
+    }
+
+    /// The figures as they stand, of a call that was allowed or was not.
+    pub(crate) fn figures(&self, now: u64, cost: u32, allowed: bool) -> Expected {
         let limit = self.quota.limit();
         let remaining = (0..=limit).rev().find(|cost| self.admits(now, *cost)).unwrap();
         let wait = |cost| first_ms(|ms| self.admits(now + ms * MILLISECOND, cost));
@@ -78,7 +83,11 @@ impl Model {
         }
     }
 
-    fn charge(&mut self, now: u64, cost: u32) {
+    /// Takes the cost of a call that is admitted.
+    pub(crate) fn charge(&mut self, now: u64, cost: u32) {
+        if cost == 0 {
+            return;
+        }
         if let Quota::Bucket { .. } = self.quota {
             self.tokens = self.tokens_at(now) - BigRational::from_integer(cost.into());
             self.counted_at = now;

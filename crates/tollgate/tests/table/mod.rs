@@ -5,8 +5,8 @@
 use std::time::Duration;
 
 use tollgate::{
-    Change, Config, Decided, FixedWindow, LimiterConfig, ManualClock, Rate, RateLimiter, Reason,
-    Request, SlidingWindowCounter, SlidingWindowLog, Time, TokenBucket,
+    Call, Change, Config, Decided, FixedWindow, LimiterConfig, ManualClock, Rate, RateLimiter,
+    Reason, Request, SlidingWindowCounter, SlidingWindowLog, Time, TokenBucket,
 };
 
 /// The endpoint of every row. No config here lists it, so the default limiter answers.
@@ -86,7 +86,7 @@ impl Table {
     /// Moves the clock to `now` and makes a call.
     pub(crate) fn call(&self, now: Time, key: &str, cost: u64) -> Decided {
         self.clock.set(now);
-        self.limiter.allow_n(key, ENDPOINT, cost)
+        self.limiter.decide(&Call::new(key, ENDPOINT).cost(cost))
     }
 
     /// How many of so many calls of cost 1, all at `now`, are admitted.

@@ -28,6 +28,7 @@
 mod admission;
 mod ground;
 mod growth;
+mod held;
 mod line;
 mod moving;
 mod prefetch;

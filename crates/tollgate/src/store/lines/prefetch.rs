@@ -2,7 +2,7 @@
 //!
 //! Measured against a plain read whose value nobody waits for: batches of 32 among a million keys take 0.7 of its time,
 //! because a read holds the instructions behind it back until it is done, and a prefetch does not
-//! (`docs/decisions/0010-lines.md`).
+//! (`docs/decisions/0011-line-store.md`).
 
 use super::line::WORDS;
 use crate::store::sync::AtomicU64;

@@ -49,7 +49,7 @@ pub(super) struct Place {
 
 impl<A: Algorithm> Lines<A> {
     /// Takes a section's mutex, or says to which store the section has moved.
-    fn enter(&self, number: usize) -> Result<MutexGuard<'_, Section<A>>, Arc<Store<A>>> {
+    pub(super) fn enter(&self, number: usize) -> Result<MutexGuard<'_, Section<A>>, Arc<Store<A>>> {
         let section = self.sections[number].lock();
         match &section.moved {
             Some(next) => Err(Arc::clone(next)),
@@ -82,7 +82,7 @@ impl<A: Algorithm> Lines<A> {
     fn decide_absent(&self, section: &mut Section<A>, call: (u64, Time, u32)) -> Decision {
         let (hash, now, cost) = call;
         let algorithm = &self.rules.algorithm;
-        let mut state = section.cells.entering(&self.rules, hash, now);
+        let state = section.cells.entering(&self.rules, hash, now);
         let decision = algorithm.decide(&state, now, cost);
         if !decision.allowed() || cost == 0 {
             return decision;
@@ -90,11 +90,22 @@ impl<A: Algorithm> Lines<A> {
         if self.turns_away(section, hash) {
             return algorithm.decide(&state, now, 0).denied(Reason::TableFull);
         }
+        self.take_in(section, call, state);
+        decision
+    }
+
+    /// Takes in a key that was not held, with the charge that brings it.
+    pub(super) fn take_in(
+        &self,
+        section: &mut Section<A>,
+        (hash, now, cost): (u64, Time, u32),
+        mut state: A::State,
+    ) {
+        let algorithm = &self.rules.algorithm;
         let inherits = u64::from(algorithm.debt(&state, now) > 0);
         section.counts.inherited_debts = section.counts.inherited_debts.saturating_add(inherits);
         algorithm.charge(&mut state, now, cost);
         self.admit(section, hash, &state);
-        decision
     }
 
     /// Judges a call without charging it, whose key was not found.
@@ -170,7 +181,7 @@ impl<A: Algorithm> Lines<A> {
         window.flat_map(|line| (0..SLOTS).map(move |slot| Place { line, slot }))
     }
 
-    fn place_of(&self, number: usize, hash: u64) -> Option<Place> {
+    pub(super) fn place_of(&self, number: usize, hash: u64) -> Option<Place> {
         self.places(number, hash).find(|place| self.slot(number, *place).0 == hash)
     }
 }

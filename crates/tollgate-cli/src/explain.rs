@@ -1,0 +1,102 @@
+//! `tollgate explain`: what becomes of a call, and why.
+
+use std::io::Write;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use tollgate::{Call, Explained, Explanation, Matched, Mode, PolicyKind, Scope};
+
+use crate::args::ExplainArgs;
+use crate::table::{Column, endpoint_name, table, thousands};
+use crate::terms::Terms;
+
+/// The times that the worst case is told for.
+const TIMES: [(&str, u64); 4] = [("second", 1), ("minute", 60), ("hour", 3_600), ("day", 86_400)];
+
+/// Says which entry answers, by which limits, and the most that the client can get.
+pub(crate) fn run(args: &ExplainArgs) -> anyhow::Result<ExitCode> {
+    let config = tollgate_config::load(&args.config)?;
+    let call = Call::new(&args.client, &args.endpoint);
+    let call = args.tenant.iter().fold(call, |call, tenant| call.tenant(tenant));
+    let call = args.cost.into_iter().fold(call, Call::cost);
+    let explanation = config.explain(&call);
+    write!(anstream::stdout(), "{}", told(&explanation))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn told(explanation: &Explanation<'_>) -> String {
+    let mut lines = vec![format!("entry    {}", entry(explanation))];
+    if explanation.cost != 1 {
+        lines.push(format!("cost     {}", thousands(explanation.cost)));
+    }
+    if let Some((denials, time)) = explanation.policy.penalty().filter(|_| !explanation.is_exempt) {
+        let time = humantime::format_duration(time);
+        lines.push(format!("penalty  blocked for {time} after {denials} denials in a row"));
+    }
+    lines.push(format!("limits   {}", limits(explanation)));
+    let mosts = TIMES.map(|(name, seconds)| {
+        let most = explanation.most_in(Duration::from_secs(seconds));
+        format!("{} in any {name}", most.map_or_else(|| "no limit".to_owned(), thousands))
+    });
+    lines.push(format!("at most  {}\n", mosts.join(", ")));
+    lines.join("\n")
+}
+
+/// Which entry answers, and why.
+fn entry(explanation: &Explanation<'_>) -> String {
+    match explanation.matched {
+        Matched::Exactly(name) => format!("{}: it has this very name", endpoint_name(Some(name))),
+        Matched::ByPath(name) => {
+            format!("{}: the path, for no entry has the method too", endpoint_name(Some(name)))
+        }
+        Matched::ByDefault | _ => "default: no entry has this name".to_owned(),
+    }
+}
+
+fn limits(explanation: &Explanation<'_>) -> String {
+    if explanation.is_exempt {
+        return "none: the client is exempt".to_owned();
+    }
+    match explanation.policy.kind() {
+        PolicyKind::Unlimited => "none: the entry is unlimited".to_owned(),
+        PolicyKind::Deny => "all calls are denied".to_owned(),
+        PolicyKind::Limits | _ => {
+            let mut table = table(&[
+                ("limit", Column::Text),
+                ("of", Column::Text),
+                ("counted by", Column::Text),
+                ("algorithm", Column::Text),
+                ("burst", Column::Figure),
+                ("rate", Column::Text),
+                ("worst case", Column::Text),
+            ]);
+            for explained in &explanation.limits {
+                table.add_row(row(explained));
+            }
+            format!("a call must pass all of these\n\n{}\n", table.trim_fmt())
+        }
+    }
+}
+
+fn row(explained: &Explained<'_>) -> [String; 7] {
+    let limit = &explained.limit;
+    let terms = Terms::of(limit.algorithm);
+    let name = limit.limit_name.map_or_else(|| "-".to_owned(), |name| endpoint_name(Some(name)));
+    let trial = if limit.mode == Mode::Shadow { " (shadow: denies nobody)" } else { "" };
+    let times =
+        if explained.times > 1 { format!(" (× {})", explained.times) } else { String::new() };
+    let key = match (explained.key, limit.scope) {
+        (Some(key), scope) => format!("{} {key:?}", scope.word()),
+        (None, Scope::Tenant) => "tenant: none is given, so the call is an error".to_owned(),
+        (None, _) => "everybody".to_owned(),
+    };
+    [
+        format!("{name}{times}{trial}"),
+        endpoint_name(Some(limit.owner.name())),
+        key,
+        limit.algorithm.name().to_owned(),
+        thousands(u64::from(limit.algorithm.limit())),
+        terms.rate,
+        terms.worst_case,
+    ]
+}

@@ -1,0 +1,37 @@
+//! A limiter that can decide together with others: it judges a key, keeps its lock while the others judge, and charges
+//! when all agree.
+
+use std::fmt::Debug;
+
+use crate::algorithm::Algorithm;
+use crate::clock::Time;
+use crate::key::Key;
+use crate::limiter::{Keyed, Limiter};
+use crate::store::Held;
+
+/// What a limiter among several is asked: about which key, when, at what cost.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Asked {
+    pub(crate) key: Key,
+    pub(crate) now: Time,
+    pub(crate) cost: u64,
+}
+
+/// A limiter that can decide together with others.
+pub(crate) trait Member: Limiter + Debug {
+    /// Where its locks stand in the order in which all threads take locks. It outlives reloads.
+    fn rank(&self) -> usize;
+
+    /// Hands the key on while its lock is held.
+    fn hold(&self, asked: Asked, then: &mut dyn FnMut(&mut dyn Held));
+}
+
+impl<A: Algorithm> Member for Keyed<A> {
+    fn rank(&self) -> usize {
+        self.store().rank()
+    }
+
+    fn hold(&self, asked: Asked, then: &mut dyn FnMut(&mut dyn Held)) {
+        self.store().hold((asked.key.0, asked.now, asked.cost), then);
+    }
+}
