@@ -1,6 +1,7 @@
 //! One key of a line while its line is locked, so that other limits judge meanwhile.
 //!
-//! The section's mutex is held too: a key that is not there comes in only if the others agree. Hits on other lines go on.
+//! The section's mutex is held too: a key that is not there comes in only if the others agree. Hits on other lines go
+//! on.
 
 use std::sync::Arc;
 
