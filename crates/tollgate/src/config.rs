@@ -31,11 +31,14 @@ pub enum OnFull {
 pub(crate) struct Bounds {
     pub(crate) max_keys: u64,
     pub(crate) on_full: OnFull,
+    /// Whether it decides together with others, so that its keys are held while they judge.
+    pub(crate) in_company: bool,
 }
 
 impl Default for Bounds {
     fn default() -> Self {
-        Self { max_keys: LimiterConfig::DEFAULT_MAX_KEYS, on_full: OnFull::default() }
+        let max_keys = LimiterConfig::DEFAULT_MAX_KEYS;
+        Self { max_keys, on_full: OnFull::default(), in_company: false }
     }
 }
 

@@ -125,6 +125,7 @@ impl Limit {
         let limiter = self.limiter.check();
         let mut limiter =
             limiter.map_err(|faults| Faults::of(faults.iter().map(within).collect()))?;
+        limiter.bounds.in_company = true;
         if self.scope == Scope::Global {
             limiter.bounds.max_keys = 1;
         }

@@ -298,7 +298,7 @@ impl<A: Algorithm> Keyed<A> {
     /// ```
     pub fn with(algorithm: A, max_keys: u64, on_full: OnFull, environment: &Environment) -> Self {
         let (least, most) = (*LimiterConfig::MAX_KEYS.start(), *LimiterConfig::MAX_KEYS.end());
-        let bounds = Bounds { max_keys: max_keys.clamp(least, most), on_full };
+        let bounds = Bounds { max_keys: max_keys.clamp(least, most), on_full, ..Bounds::default() };
         Self::with_bounds(algorithm, bounds, environment)
     }
 

@@ -178,7 +178,8 @@ impl<'a> LimiterSummary<'a> {
 
     /// The most bytes the table of keys and its overflow cells can take, without what states have on the heap.
     pub fn table_bytes_max(&self) -> u64 {
-        let bounds = Bounds { max_keys: self.max_keys, on_full: self.on_full };
+        let in_company = self.limit_name.is_some();
+        let bounds = Bounds { max_keys: self.max_keys, on_full: self.on_full, in_company };
         self.algorithm.table_bytes_max(bounds)
     }
 }

@@ -82,8 +82,10 @@ impl<A: Algorithm> Store<A> {
         Self { shared, kind }
     }
 
+    /// Not where keys are held while other limits judge: a line's lock is meant to be held for nanoseconds, and what is
+    /// saved by it is lost on the section's.
     const fn lies_in_lines(bounds: Bounds) -> bool {
-        A::PACKING.is_some() && bounds.max_keys >= LINES_FROM_KEYS
+        A::PACKING.is_some() && bounds.max_keys >= LINES_FROM_KEYS && !bounds.in_company
     }
 
     fn layout(bounds: Bounds) -> Layout {

@@ -10,7 +10,7 @@ use crate::config::OnFull;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 fn bounds(max_keys: u64, on_full: OnFull) -> Bounds {
-    Bounds { max_keys, on_full }
+    Bounds { max_keys, on_full, ..Bounds::default() }
 }
 
 proptest! {
