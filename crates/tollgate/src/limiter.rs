@@ -35,8 +35,7 @@ impl Environment {
 
     /// A clock of your own, such as a [`ManualClock`](crate::ManualClock), and a secure hash under a random key.
     pub fn with_clock(clock: impl Clock + 'static) -> Self {
-        let clock = ClockSource::Injected(Arc::new(clock));
-        Self { clock, hasher: KeyHasher::secure() }
+        Self { clock: ClockSource::Injected(Arc::new(clock)), hasher: KeyHasher::secure() }
     }
 
     /// With another hash for keys.
@@ -265,10 +264,8 @@ pub(crate) const PREFETCHED_AT_ONCE: usize = 32;
 /// two fifths to four fifths full, and what its state has on the heap (a log's stamps). After a first eviction come the
 /// overflow cells, one state for each four keys. A known key takes no allocation but for the growth of its log.
 ///
-/// Buckets and fixed windows that may hold 4,096 keys or more lie in cache lines, three keys to each. Their table is
-/// reserved whole when the limiter is made, about 30 bytes a key of the bound, of which the system provides the pages
-/// that are used; it stays at its high-water mark. (A system that does not overcommit charges the reservation at
-/// once.)
+/// Buckets and fixed windows that may hold 4,096 keys or more lie in cache lines, three keys to each. Their table, 30
+/// bytes a key of the bound, is reserved whole; the system provides the pages that are used, and keeps them.
 #[derive(Debug)]
 pub struct Keyed<A: Algorithm> {
     store: Arc<Store<A>>,
