@@ -6,12 +6,14 @@
 //! - `cargo run --release --manifest-path bench/Cargo.toml -- gates`: everything; fails where a gate is not met.
 //! - `… -- quick`: the main rows, in less than a minute.
 //! - `… -- engine`: the bare side by side with governor.
+//! - `… -- lookup`: how long it takes to find an endpoint's limiter.
 
 mod contenders;
 mod engine;
 mod gates;
 mod keys;
 mod latency;
+mod lookup;
 mod memory;
 mod quota;
 mod report;
@@ -38,8 +40,12 @@ fn main() -> ExitCode {
             engine::print();
             ExitCode::SUCCESS
         }
+        ["lookup"] => {
+            lookup::print();
+            ExitCode::SUCCESS
+        }
         _ => {
-            eprintln!("usage: bench gates | quick | engine");
+            eprintln!("usage: bench gates | quick | engine | lookup");
             ExitCode::from(USAGE_ERROR)
         }
     }

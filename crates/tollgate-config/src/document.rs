@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
-use tollgate::{Config, LimiterConfig, LimiterFactory};
+use tollgate::{Config, LimiterConfig, LimiterFactory, endpoint_faults};
 
 use crate::entry::{Bounds, EntryReader, endpoint_of};
 use crate::fields::Fields;
@@ -53,6 +53,7 @@ fn read_endpoints(
         return Vec::new();
     };
     refuse_endpoints_given_twice(nodes, findings);
+    refuse_patterns(nodes, findings);
     let numbered = (1..).zip(nodes);
     numbered.filter_map(|(number, node)| reader.read_entry(number, node, findings)).collect()
 }
@@ -83,6 +84,23 @@ fn refuse_endpoints_given_twice(nodes: &[Node], findings: &mut Findings) {
         if let Some((name, place)) = endpoint {
             refuse_seen(&mut seen, name, place.into(), &format!("endpoint {name:?}"), findings);
         }
+    }
+}
+
+/// Has the library say which names are patterns that cannot be read or stand together.
+fn refuse_patterns(nodes: &[Node], findings: &mut Findings) {
+    let endpoint = |node| endpoint_of(node).zip(node.get(ENDPOINT));
+    let endpoints: Vec<_> = nodes.iter().filter_map(endpoint).collect();
+    let names: Vec<_> = endpoints.iter().map(|(name, _)| *name).collect();
+    for fault in endpoint_faults(&names) {
+        let Some((name, place)) = endpoints.get(fault.index()) else { continue };
+        let other = fault.other().and_then(|other| endpoints.get(other));
+        let other = other.map_or_else(String::new, |(_, other)| {
+            format!(" (the other is at line {}, column {})", other.line, other.column)
+        });
+        findings.about(format!("endpoint {name:?}"), |findings| {
+            findings.at(*place, format_args!("{fault}{other}"));
+        });
     }
 }
 

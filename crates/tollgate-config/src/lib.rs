@@ -51,7 +51,7 @@
 //! | --- | --- | --- |
 //! | top | `default` | required: the limiter of every endpoint not listed |
 //! | top | `endpoints` | a list of entries, one for each endpoint with a limiter of its own |
-//! | entry | `endpoint` | required, but refused in `default`: its name, matched exactly |
+//! | entry | `endpoint` | required, but refused in `default`: its name, matched exactly, or a [pattern] |
 //! | entry | `algorithm` | required: the name of an algorithm, built in or [registered] |
 //! | entry | `algoConfig` | required: the algorithm's parameters |
 //! | both | `maxKeys` | the most keys held at once, 1 to 1,000,000,000; unless said 1,000,000 |
@@ -62,7 +62,13 @@
 //! YAML is read as YAML 1.2 (`yes` and `on` are texts), without tags and merge keys; JSON strictly;
 //! TOML as 1.1. A rate is the decimal as it was written, in all three.
 //!
+//! A path with `{` or `*` is a pattern: in `GET /users/{id}` and `/files/*` a segment in braces stands for any one, and `*`
+//! at the end for any rest. Exact names win over patterns, and of patterns the most specific. Names are compared as they
+//! come, percent-encoding and slashes at the end included; the front door brings them into one form. (In YAML, a
+//! pattern needs quotes where it stands inside `{ }`.)
+//!
 //! [registered]: tollgate::LimiterFactory::register
+//! [pattern]: tollgate::ConfigBuilder::endpoint
 //!
 //! # Limits
 //! | what | most | beyond it |

@@ -87,9 +87,11 @@ fn entry() -> Value {
     entry["required"] = json!([ENDPOINT, ALGORITHM, ALGO_CONFIG]);
     entry["properties"][ENDPOINT] = json!({
         "description": "The endpoint's name, matched exactly. `/path` answers for every method; \
-            `POST /path` for one, and wins.",
+            `POST /path` for one, and wins. A path with `{name}` for any one segment, or `*` at its \
+            end for any rest, is a pattern: exact names win over it, and of patterns the most \
+            specific.",
         "type": "string",
-        "examples": ["/search", "POST /login"],
+        "examples": ["/search", "POST /login", "GET /users/{id}", "/files/*"],
     });
     entry
 }

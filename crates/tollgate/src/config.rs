@@ -8,6 +8,7 @@ use std::sync::Arc;
 use crate::algorithm::IntoAlgorithm;
 use crate::factory::AnyAlgorithm;
 use crate::parameters::{Fault, Faults, whole_range};
+use crate::routes::{EndpointFault, Routes};
 
 /// What happens to a client not seen before when a limiter holds as many keys as it may.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -127,6 +128,8 @@ pub(crate) struct ValidLimiter {
 pub struct Config {
     pub(crate) default: ValidLimiter,
     pub(crate) endpoints: Vec<(Arc<str>, ValidLimiter)>,
+    /// The patterns among the endpoints' names.
+    pub(crate) routes: Arc<Routes>,
 }
 
 impl Config {
@@ -188,6 +191,42 @@ impl ConfigBuilder {
 
     /// The limiter of one endpoint: any name, matched exactly. `/path` answers for `METHOD /path` too, unless that
     /// has an entry of its own.
+    ///
+    /// A path with `{` or `*` is a pattern, for one method (`GET /users/{id}`) or for all (`/users/{id}`). A segment
+    /// `{name}` stands for any one segment that is not empty; `*` at the end stands for any rest, the empty one too, so
+    /// `/files/*` matches `/files/` and all below it, and not `/files`. One pattern has one limiter: a client has one
+    /// quota over all endpoints that it matches.
+    ///
+    /// Exact names win over patterns. Of the patterns that match, the most specific wins: the one whose paths the others
+    /// match too; of two with the same paths, the one that names the method. Two patterns of which each matches what the
+    /// other does not, such as `/{a}/x` and `/y/{b}`, are refused together unless what both match, `/y/x`, has an entry
+    /// too. So are two that match the same.
+    ///
+    /// Names are compared byte by byte: nothing is decoded, folded or cut off. `/a`, `/a/`, `/%61` and `/a?x=1` are four
+    /// names, and who calls for requests from outside brings them into one form first. (A brace or star that is meant as
+    /// such cannot be listed; a `%7B` can.)
+    ///
+    /// ```
+    /// use tollgate::{Config, RateLimiter, TokenBucket};
+    ///
+    /// let bucket = |tokens| TokenBucket::per_hour(tokens);
+    /// let config = Config::builder()
+    ///     .default(bucket(1))
+    ///     .endpoint("/users/*", bucket(2))
+    ///     .endpoint("/users/{id}", bucket(3))
+    ///     .endpoint("DELETE /users/{id}", bucket(4))
+    ///     .endpoint("/users/me", bucket(5))
+    ///     .build()?;
+    /// let limiter = RateLimiter::new(config);
+    /// let limit = |endpoint| limiter.limiter(endpoint).limit();
+    ///
+    /// assert_eq!(limit("GET /users/7/posts"), 2);
+    /// assert_eq!(limit("GET /users/7"), 3);
+    /// assert_eq!(limit("DELETE /users/7"), 4);
+    /// assert_eq!(limit("DELETE /users/me"), 5);
+    /// assert_eq!(limit("/users"), 1);
+    /// # Ok::<(), tollgate::Faults>(())
+    /// ```
     pub fn endpoint(mut self, name: impl Into<String>, limiter: impl Into<LimiterConfig>) -> Self {
         self.endpoints.push((name.into(), limiter.into()));
         self
@@ -196,7 +235,8 @@ impl ConfigBuilder {
     /// Checks everything.
     ///
     /// # Errors
-    /// Every fault there is: parameters out of range, an endpoint given twice, no default.
+    /// Every fault there is: parameters out of range, an endpoint given twice, patterns that cannot be read or stand
+    /// together, no default.
     pub fn build(self) -> Result<Config, Faults> {
         let mut faults = Vec::new();
         let mut valid = |name: &dyn fmt::Display, limiter: LimiterConfig| match limiter.check() {
@@ -221,14 +261,28 @@ impl ConfigBuilder {
                 faults.push(Fault::of_entry(format!("endpoint {name:?} is given twice; keep one")));
             }
         }
+        let routes = routes_of(&endpoints, &mut faults);
         if default.is_none() {
             faults.push(Fault::of_entry("missing `default`, the limiter of endpoints not listed"));
         }
         Faults::check(faults)?;
         let named = |(limiter, name): (Option<ValidLimiter>, String)| Some((name.into(), limiter?));
         match default.flatten().zip(endpoints.into_iter().map(named).collect()) {
-            Some((default, endpoints)) => Ok(Config { default, endpoints }),
+            Some((default, endpoints)) => {
+                Ok(Config { default, endpoints, routes: Arc::new(routes) })
+            }
             None => Err(Fault::of_entry("a limiter is missing").into()),
         }
     }
+}
+
+/// The patterns among the endpoints' names; what is wrong with them is added to the faults.
+fn routes_of<T>(endpoints: &[(T, String)], faults: &mut Vec<Fault>) -> Routes {
+    let names: Vec<_> = endpoints.iter().map(|(_, name)| name.as_str()).collect();
+    Routes::new(&names).unwrap_or_else(|found| {
+        let name = |fault: &EndpointFault| names.get(fault.index()).copied().unwrap_or_default();
+        let of_endpoint = |fault| format!("endpoint {:?}: {fault}", name(&fault));
+        faults.extend(found.into_iter().map(of_endpoint).map(Fault::of_entry));
+        Routes::default()
+    })
 }

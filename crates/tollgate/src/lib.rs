@@ -73,6 +73,7 @@ mod parameters;
 mod rate;
 mod rate_limiter;
 mod reload;
+mod routes;
 mod store;
 mod wide;
 
@@ -94,6 +95,7 @@ pub use parameters::{
 pub use rate::{Rate, RateError};
 pub use rate_limiter::{Call, RateLimiter, RateLimiterBuilder};
 pub use reload::{Change, ReloadReport};
+pub use routes::{EndpointFault, endpoint_faults};
 pub use store::{Counts, ResetReport};
 
 /// The examples of the README are tests.

@@ -1,6 +1,6 @@
 //! The door: from an endpoint to its limiter.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
@@ -13,12 +13,14 @@ use crate::decision::RateLimitResult;
 use crate::key::{Key, KeyHasher};
 use crate::limiter::{Decided, Environment, Limiter, Request};
 use crate::reload::{Change, ReloadReport};
+use crate::routes::{Routes, is_pattern, method_and_path};
 use crate::store::{Counts, ResetReport};
 
 /// Answers whether a client may call an endpoint now: looks the endpoint's limiter up and asks it.
 ///
-/// An endpoint is found by its exact name; else, if it reads `METHOD /path`, by `/path`; else the default limiter
-/// answers. All unknown endpoints share that one, so inventing names wins nothing.
+/// An endpoint is found by its exact name; else, if it reads `METHOD /path`, by `/path`; else by the most specific
+/// [pattern](crate::ConfigBuilder::endpoint) that matches; else the default limiter answers. All unknown endpoints share
+/// that one, so inventing names wins nothing.
 ///
 /// Share it by `Arc`; all methods take `&self`.
 ///
@@ -52,9 +54,12 @@ pub struct RateLimiter {
 #[derive(Debug)]
 struct Endpoints {
     default: Running,
-    named: HashMap<Arc<str>, Running, RandomState>,
-    /// The names in the order of the config.
-    order: Vec<Arc<str>>,
+    /// All others, in the order of the config.
+    entries: Vec<(Arc<str>, Running)>,
+    /// The limiters of all others by their names. (That of a pattern is no endpoint's name, and is not here.)
+    exact: HashMap<Arc<str>, Arc<dyn Limiter>, RandomState>,
+    /// Patterns, each with the index of its entry.
+    routes: Arc<Routes>,
 }
 
 /// A limiter at work, and what it was made from.
@@ -232,22 +237,23 @@ impl RateLimiter {
         let running = self.endpoints.load_full();
         let mut report = ReloadReport::default();
         let default = self.follow(&running.default, None, config.default, &mut report);
-        let mut named = HashMap::default();
-        let mut order = Vec::new();
+        let before: HashMap<_, _> =
+            running.entries.iter().map(|(name, entry)| (name, entry)).collect();
+        let mut entries = Vec::new();
         for (name, limiter) in config.endpoints {
-            let next = if let Some(before) = running.named.get(&name) {
+            let next = if let Some(before) = before.get(&name) {
                 self.follow(before, Some(&name), limiter, &mut report)
             } else {
                 report.record(Some(&name), Change::New);
                 Running::start(limiter, &self.environment)
             };
-            named.insert(Arc::clone(&name), next);
-            order.push(name);
+            entries.push((name, next));
         }
-        for gone in running.order.iter().filter(|name| !named.contains_key(*name)) {
+        let after: HashSet<_> = entries.iter().map(|(name, _)| name).collect();
+        for (gone, _) in running.entries.iter().filter(|(name, _)| !after.contains(name)) {
             report.record(Some(gone), Change::Removed);
         }
-        self.endpoints.store(Arc::new(Endpoints { default, named, order }));
+        self.endpoints.store(Arc::new(Endpoints::new(default, entries, config.routes)));
         report
     }
 
@@ -275,25 +281,41 @@ impl RateLimiter {
 
 impl Endpoints {
     fn start(config: Config, environment: &Environment) -> Self {
-        let order = config.endpoints.iter().map(|(name, _)| Arc::clone(name)).collect();
+        let default = Running::start(config.default, environment);
         let start = |(name, limiter)| (name, Running::start(limiter, environment));
-        Self {
-            default: Running::start(config.default, environment),
-            named: config.endpoints.into_iter().map(start).collect(),
-            order,
-        }
+        let entries = config.endpoints.into_iter().map(start).collect();
+        Self::new(default, entries, config.routes)
+    }
+
+    fn new(default: Running, entries: Vec<(Arc<str>, Running)>, routes: Arc<Routes>) -> Self {
+        let plain = entries.iter().filter(|(name, _)| !is_pattern(name));
+        let exact = plain.map(|(name, running)| (Arc::clone(name), Arc::clone(&running.limiter)));
+        Self { default, exact: exact.collect(), entries, routes }
     }
 
     #[inline]
     fn find(&self, endpoint: &str) -> &Arc<dyn Limiter> {
-        let exact = self.named.get(endpoint);
-        let found = exact.or_else(|| self.named.get(path_of(endpoint)?));
-        &found.unwrap_or(&self.default).limiter
+        match self.exact.get(endpoint) {
+            Some(limiter) => limiter,
+            None => self.find_by_path(endpoint),
+        }
+    }
+
+    fn find_by_path(&self, endpoint: &str) -> &Arc<dyn Limiter> {
+        let by_pattern = |method, path| {
+            let (_, running) = self.entries.get(self.routes.find(method, path)?)?;
+            Some(&running.limiter)
+        };
+        let found = match method_and_path(endpoint) {
+            Some((method, path)) => self.exact.get(path).or_else(|| by_pattern(Some(method), path)),
+            None => by_pattern(None, endpoint),
+        };
+        found.unwrap_or(&self.default.limiter)
     }
 
     fn iter(&self) -> impl Iterator<Item = (Option<&Arc<str>>, &Running)> {
-        let named = |name| Some((Some(name), self.named.get(name)?));
-        std::iter::once((None, &self.default)).chain(self.order.iter().filter_map(named))
+        let named = self.entries.iter().map(|(name, running)| (Some(name), running));
+        std::iter::once((None, &self.default)).chain(named)
     }
 }
 
@@ -301,11 +323,4 @@ impl Running {
     fn start(config: ValidLimiter, environment: &Environment) -> Self {
         Self { limiter: config.algorithm.limiter(config.bounds, environment), config }
     }
-}
-
-/// The path of `METHOD /path`, where the endpoint is of that form.
-fn path_of(endpoint: &str) -> Option<&str> {
-    let (method, path) = endpoint.split_once(' ')?;
-    let is_method = method.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'-');
-    (is_method && !method.is_empty() && path.starts_with('/')).then_some(path)
 }

@@ -207,6 +207,23 @@ fn an_endpoint_given_twice_names_both_places_each_time() {
 }
 
 #[test]
+fn patterns_that_cannot_be_read_or_stand_together_name_both_places() {
+    let entry = |endpoint: &str| {
+        format!(
+            "  - {{ endpoint: {endpoint}, algorithm: TokenBucket, algoConfig: {{ capacity: 1, refill: 1/s }} }}\n"
+        )
+    };
+    let names =
+        ["'/{a}/x'", "'/y/{b}'", "'GET /files/*.png'", "'/users/{id}/a'", "'/users/{user}/a'"];
+    let text = bucket("capacity: 1, refill: 1/s") + "\nendpoints:\n" + &names.map(entry).concat();
+    let expected = "
+4:17: endpoint \"/y/{b}\": matches \"/y/x\", as \"/{a}/x\" does, and neither is more specific; list that too, or change one (the other is at line 3, column 17)
+5:17: endpoint \"GET /files/*.png\": the segment \"*.png\" cannot be read; expected plain text, a parameter that is all of its segment, such as {id}, or a * that is the last
+7:17: endpoint \"/users/{user}/a\": matches the same as \"/users/{id}/a\"; keep one (the other is at line 6, column 17)";
+    check(&[(Yaml, &text, expected)]);
+}
+
+#[test]
 fn a_key_given_twice_names_both_places_and_hides_no_other_fault() {
     check(&[
         (
