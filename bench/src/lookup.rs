@@ -13,9 +13,6 @@ const LOOKUPS: usize = 400_000;
 /// Resources of the API; each has five exact names and ten patterns.
 const RESOURCES: usize = 100;
 
-/// What one call of a pattern's limiter may cost at most, in CPU nanoseconds.
-const MOST: f64 = 100.0;
-
 /// Measures and prints it.
 pub fn print() {
     let limiter = limiter();
@@ -26,12 +23,12 @@ pub fn print() {
             nanos.push(time(&limiter, endpoints));
         }
     }
-    println!("| endpoint | example | CPU ns a look-up |");
-    println!("| --- | --- | ---: |");
-    for ((title, endpoints), nanos) in rows.iter().zip(rounds) {
-        let nanos = median(nanos);
-        let verdict = if nanos > MOST { " (too long)" } else { "" };
-        println!("| {title} | `{}` | {nanos:.1}{verdict} |", endpoints[7]);
+    let medians: Vec<_> = rounds.into_iter().map(median).collect();
+    println!("| endpoint | example | CPU ns a look-up | beyond an exact name |");
+    println!("| --- | --- | ---: | ---: |");
+    for ((title, endpoints), nanos) in rows.iter().zip(&medians) {
+        let beyond = nanos - medians[0];
+        println!("| {title} | `{}` | {nanos:.0} | {beyond:.0} |", endpoints[7]);
     }
 }
 

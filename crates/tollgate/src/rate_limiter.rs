@@ -19,8 +19,8 @@ use crate::store::{Counts, ResetReport};
 /// Answers whether a client may call an endpoint now: looks the endpoint's limiter up and asks it.
 ///
 /// An endpoint is found by its exact name; else, if it reads `METHOD /path`, by `/path`; else by the most specific
-/// [pattern](crate::ConfigBuilder::endpoint) that matches; else the default limiter answers. All unknown endpoints share
-/// that one, so inventing names wins nothing.
+/// [pattern](crate::ConfigBuilder::endpoint) that matches; else the default limiter answers. All unknown endpoints
+/// share that one, so inventing names wins nothing.
 ///
 /// Share it by `Arc`; all methods take `&self`.
 ///

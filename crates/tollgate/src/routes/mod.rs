@@ -1,10 +1,10 @@
 //! From an endpoint to the entry whose pattern matches it.
 //!
-//! A pattern is a path, with or without a method, in which a segment `{name}` stands for any one segment, and `*` at the
-//! end for any rest. Of the patterns that match an endpoint the most specific answers: the one whose paths the others
-//! match too, and of two with the same paths the one that names the method. Where that is not settled, because each of two
-//! matches what the other does not, they are refused together, unless an entry settles what both match. So an answer
-//! never depends on the order of entries.
+//! A pattern is a path, with or without a method, in which a segment `{name}` stands for any one segment, and `*` at
+//! the end for any rest. Of the patterns that match an endpoint the most specific answers: the one whose paths the
+//! others match too, and of two with the same paths the one that names the method. Where that is not settled, because
+//! each of two matches what the other does not, they are refused together, unless an entry settles what both match. So
+//! an answer never depends on the order of entries.
 
 mod pattern;
 
@@ -159,42 +159,47 @@ impl Routes {
     }
 }
 
-/// Patterns by their paths alone.
+/// Patterns by their paths alone, in routers that are asked one after another.
+///
+/// One is enough unless a parameter and a rest stand in the same place, which the router does not take. Then the first
+/// holds the patterns without a rest, each of which is more specific than any with a rest that matches the same path,
+/// and the others those with a rest, by how many segments come before it, the most first.
 #[derive(Clone, Debug, Default)]
-struct Paths {
-    /// Those without a rest. Each is more specific than any with a rest that matches the same path.
-    whole: Router<usize>,
-    /// Those with a rest, by how many segments come before it, the most first. (The router takes no parameter and no rest
-    /// in the same place.)
-    with_rest: Vec<Router<usize>>,
-}
+struct Paths(Vec<Router<usize>>);
 
 impl Paths {
     /// The paths of the patterns for a method and for any.
     fn of(patterns: &[(usize, Pattern<'_>)], method: Option<&str>) -> Self {
-        let mut whole = Router::new();
-        let mut with_rest = BTreeMap::<_, Router<usize>>::new();
-        let mut taken = BTreeSet::new();
         // The method's own come first: where they have the path of one for any method, they win.
         let own = patterns.iter().filter(|(_, pattern)| pattern.method == method);
         let of_any = patterns.iter().filter(|(_, pattern)| pattern.method.is_none());
+        let mut taken = BTreeSet::new();
+        let mut routes = Vec::new();
         for (index, pattern) in own.chain(of_any) {
-            let router = match pattern.rest_after() {
-                Some(segments) => with_rest.entry(Reverse(segments)).or_default(),
-                None => &mut whole,
-            };
-            for route in pattern.routes() {
-                if taken.insert(route.clone()) {
-                    let inserted = router.insert(route, *index);
-                    debug_assert!(inserted.is_ok(), "what the router refuses was refused before");
-                }
-            }
+            let untaken = pattern.routes().into_iter().filter(|route| taken.insert(route.clone()));
+            routes.extend(untaken.map(|route| (pattern.rest_after(), route, *index)));
         }
-        Self { whole, with_rest: with_rest.into_values().collect() }
+        Self::in_one(&routes).unwrap_or_else(|| Self::apart(routes))
+    }
+
+    fn in_one(routes: &[(Option<usize>, String, usize)]) -> Option<Self> {
+        let mut tree = Router::new();
+        let mut all = routes.iter();
+        let fits = all.all(|(_, route, index)| tree.insert(route.as_str(), *index).is_ok());
+        fits.then(|| Self(vec![tree]))
+    }
+
+    fn apart(routes: Vec<(Option<usize>, String, usize)>) -> Self {
+        let mut trees = BTreeMap::<_, Router<usize>>::new();
+        for (rest_after, route, index) in routes {
+            let tree = trees.entry(rest_after.map(Reverse)).or_default();
+            let inserted = tree.insert(route, index);
+            debug_assert!(inserted.is_ok(), "what the router refuses was refused before");
+        }
+        Self(trees.into_values().collect())
     }
 
     fn find(&self, path: &str) -> Option<usize> {
-        let mut routers = std::iter::once(&self.whole).chain(&self.with_rest);
-        routers.find_map(|router| router.at(path).ok()).map(|found| *found.value)
+        self.0.iter().find_map(|tree| tree.at(path).ok()).map(|found| *found.value)
     }
 }

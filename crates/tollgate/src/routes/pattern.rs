@@ -195,6 +195,10 @@ impl<'a> Segment<'a> {
 
 /// The method and the path of `METHOD /path`, where the endpoint is of that form.
 pub(crate) fn method_and_path(endpoint: &str) -> Option<(&str, &str)> {
+    if endpoint.starts_with('/') {
+        // The common case pays for no search.
+        return None;
+    }
     let (method, path) = endpoint.split_once(' ')?;
     (is_method(method) && path.starts_with('/')).then_some((method, path))
 }
