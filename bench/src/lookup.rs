@@ -1,4 +1,5 @@
-//! How long the door takes to find an endpoint's limiter: by its exact name, by its path, by a pattern among a thousand.
+//! How long the door takes to find an endpoint's limiter: by its exact name, by its path, by one of a thousand
+//! patterns.
 
 use std::hint::black_box;
 

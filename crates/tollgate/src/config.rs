@@ -197,14 +197,14 @@ impl ConfigBuilder {
     /// `/files/*` matches `/files/` and all below it, and not `/files`. One pattern has one limiter: a client has one
     /// quota over all endpoints that it matches.
     ///
-    /// Exact names win over patterns. Of the patterns that match, the most specific wins: the one whose paths the others
-    /// match too; of two with the same paths, the one that names the method. Two patterns of which each matches what the
-    /// other does not, such as `/{a}/x` and `/y/{b}`, are refused together unless what both match, `/y/x`, has an entry
-    /// too. So are two that match the same.
+    /// Exact names win over patterns. Of the patterns that match, the most specific wins: the one whose paths the
+    /// others match too; of two with the same paths, the one that names the method. Two patterns of which each matches
+    /// what the other does not, such as `/{a}/x` and `/y/{b}`, are refused together unless what both match, `/y/x`, has
+    /// an entry too. So are two that match the same.
     ///
-    /// Names are compared byte by byte: nothing is decoded, folded or cut off. `/a`, `/a/`, `/%61` and `/a?x=1` are four
-    /// names, and who calls for requests from outside brings them into one form first. (A brace or star that is meant as
-    /// such cannot be listed; a `%7B` can.)
+    /// Names are compared byte by byte: nothing is decoded, folded or cut off. `/a`, `/a/`, `/%61` and `/a?x=1` are
+    /// four names, and who calls for requests from outside brings them into one form first. (A brace or star that is
+    /// meant as such cannot be listed; a `%7B` can.)
     ///
     /// ```
     /// use tollgate::{Config, RateLimiter, TokenBucket};

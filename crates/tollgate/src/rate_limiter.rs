@@ -218,6 +218,11 @@ impl RateLimiter {
         Arc::clone(self.endpoints.load().find(endpoint))
     }
 
+    /// The name of the entry whose limiter answers for an endpoint, `None` for the default's.
+    pub fn entry(&self, endpoint: &str) -> Option<Arc<str>> {
+        self.endpoints.load().entry(endpoint).map(Arc::clone)
+    }
+
     /// What each limiter has done and holds: the default's first, with no endpoint, then in the order of the config.
     pub fn counts(&self) -> Vec<(Option<Arc<str>>, Counts)> {
         let endpoints = self.endpoints.load();
@@ -302,15 +307,23 @@ impl Endpoints {
     }
 
     fn find_by_path(&self, endpoint: &str) -> &Arc<dyn Limiter> {
-        let by_pattern = |method, path| {
-            let (_, running) = self.entries.get(self.routes.find(method, path)?)?;
-            Some(&running.limiter)
-        };
-        let found = match method_and_path(endpoint) {
-            Some((method, path)) => self.exact.get(path).or_else(|| by_pattern(Some(method), path)),
-            None => by_pattern(None, endpoint),
-        };
-        found.unwrap_or(&self.default.limiter)
+        let (method, path) = apart(endpoint);
+        let by_name = method.and_then(|_| self.exact.get(path));
+        let by_pattern = || Some(&self.by_pattern(method, path)?.1.limiter);
+        by_name.or_else(by_pattern).unwrap_or(&self.default.limiter)
+    }
+
+    /// The name of the entry whose limiter [`find`](Self::find) finds.
+    fn entry(&self, endpoint: &str) -> Option<&Arc<str>> {
+        let by_name = |name| Some(self.exact.get_key_value(name)?.0);
+        let (method, path) = apart(endpoint);
+        by_name(endpoint)
+            .or_else(|| method.and_then(|_| by_name(path)))
+            .or_else(|| Some(&self.by_pattern(method, path)?.0))
+    }
+
+    fn by_pattern(&self, method: Option<&str>, path: &str) -> Option<&(Arc<str>, Running)> {
+        self.entries.get(self.routes.find(method, path)?)
     }
 
     fn iter(&self) -> impl Iterator<Item = (Option<&Arc<str>>, &Running)> {
@@ -322,5 +335,13 @@ impl Endpoints {
 impl Running {
     fn start(config: ValidLimiter, environment: &Environment) -> Self {
         Self { limiter: config.algorithm.limiter(config.bounds, environment), config }
+    }
+}
+
+/// An endpoint's method, where it has one, and the rest.
+fn apart(endpoint: &str) -> (Option<&str>, &str) {
+    match method_and_path(endpoint) {
+        Some((method, path)) => (Some(method), path),
+        None => (None, endpoint),
     }
 }
