@@ -191,6 +191,7 @@ fn a_dropped_wait_charges_nothing_and_gives_its_place_back() {
     }
 }
 
+#[expect(clippy::future_not_send, reason = "it runs in the thread that made it")]
 async fn drop_one_of_four(dropped: u32, at_ms: u64) {
     let waiting = Rc::new(waiting(TokenBucket::per_second(1).burst(1)));
     assert!(waiting.until_allowed("alice", "/", LONG).await.allowed());
