@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use tollgate::{AnyAlgorithm, FixedWindow, SlidingWindowCounter, SlidingWindowLog, TokenBucket};
+use tollgate::{
+    AnyAlgorithm, CalendarWindow, FixedWindow, SlidingWindowCounter, SlidingWindowLog, TokenBucket,
+};
 
 /// What a limiter grants each key, and what a key takes.
 #[derive(Debug, PartialEq, Eq)]
@@ -31,6 +33,9 @@ impl Terms {
             let most = max_requests.saturating_mul(2).saturating_sub(1);
             return Self::of_window(fixed.max_requests(), fixed.window(), most);
         }
+        if let Some(calendar) = algorithm.downcast_ref::<CalendarWindow>() {
+            return Self::of_calendar(*calendar);
+        }
         if let Some(counter) = algorithm.downcast_ref::<SlidingWindowCounter>() {
             let max_requests = u64::from(counter.max_requests());
             let most = max_requests.saturating_mul(2).saturating_sub(2).max(max_requests);
@@ -45,6 +50,16 @@ impl Terms {
         Self {
             worst_case: format!("{capacity} + {rate} × T in any time T"),
             rate,
+            heap_bytes_max: 0,
+        }
+    }
+
+    fn of_calendar(window: CalendarWindow) -> Self {
+        let (max_requests, period) = (window.max_requests(), window.period());
+        let offset = window.offset_from_utc();
+        Self {
+            rate: format!("{max_requests} per {period}, {offset}"),
+            worst_case: format!("{} around its end", u64::from(max_requests).saturating_mul(2)),
             heap_bytes_max: 0,
         }
     }
@@ -70,7 +85,7 @@ fn log_bytes_max(log: &SlidingWindowLog) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use tollgate::Algorithm;
+    use tollgate::{Algorithm, Period};
 
     use super::*;
 
@@ -88,6 +103,8 @@ mod tests {
         assert_eq!(terms(log), ["100 per 1m", "100 in any 1m"]);
         let fixed = FixedWindow::new(100, minute).unwrap();
         assert_eq!(terms(fixed), ["100 per 1m", "199 in any 1m"]);
+        let calendar = CalendarWindow::new(100, Period::Day).unwrap();
+        assert_eq!(terms(calendar), ["100 per day, UTC", "200 around its end"]);
         let counter = SlidingWindowCounter::new(100, Duration::from_millis(1_500)).unwrap();
         assert_eq!(terms(counter), ["100 per 1s 500ms", "198 in any 1s 500ms"]);
         let one = SlidingWindowCounter::new(1, minute).unwrap();

@@ -5,7 +5,9 @@ use std::ops::RangeInclusive;
 
 use serde_json::{Value, json};
 use tollgate::algorithm::WINDOW_MS;
-use tollgate::{LimiterConfig, LimiterFactory, OnFull, Rate, SlidingWindowLog, TokenBucket};
+use tollgate::{
+    LimiterConfig, LimiterFactory, OnFull, Period, Rate, SlidingWindowLog, TokenBucket,
+};
 
 use crate::names::{
     ALGO_CONFIG, ALGORITHM, DEFAULT, ENDPOINT, ENDPOINTS, MAX_KEYS, ON_FULL, ON_FULL_WORDS,
@@ -13,6 +15,7 @@ use crate::names::{
 
 const DECIMAL: &str = r"\+?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?";
 const UNIT: &str = r"[A-Za-zµ]+";
+const OFFSET: &str = r"^(UTC|[+-](0[0-9]|1[01]):[0-5][0-9]|\+1[23]:[0-5][0-9]|-12:00|\+14:00)$";
 const DURATION: &str = r"([0-9]+(\.[0-9]+)?\s*[A-Za-zµ]+\s*)+";
 
 /// The JSON Schema (draft 2020-12) of config files that use the built-in algorithms, as JSON text.
@@ -52,7 +55,7 @@ fn config() -> Value {
             "onFull": on_full(),
             "TokenBucket": token_bucket(),
             "SlidingWindowLog": window_quota(SlidingWindowLog::MAX_REQUESTS),
-            "FixedWindow": window_quota(u32::MAX),
+            "FixedWindow": fixed_window(),
             "SlidingWindowCounter": window_quota(u32::MAX),
         },
     })
@@ -162,6 +165,37 @@ fn window_quota(requests_max: u32) -> Value {
             },
         },
     })
+}
+
+/// Windows that open with a client's first request, and those of the calendar.
+fn fixed_window() -> Value {
+    let mut first = window_quota(u32::MAX);
+    first["properties"]["anchor"] = json!({
+        "description": "What a window opens with: the first request, unless said.",
+        "const": "first",
+    });
+    let calendar = json!({
+        "description": "So many requests in each hour, day, week or month of the calendar.",
+        "type": "object",
+        "additionalProperties": false,
+        "required": ["anchor", "maxRequests", "per"],
+        "properties": {
+            "anchor": { "const": "calendar" },
+            "maxRequests": whole("The most requests in a period.", 1..=u64::from(u32::MAX)),
+            "per": {
+                "description": "The period; a week begins on Monday.",
+                "enum": Period::WORDS.map(|(word, _)| word),
+            },
+            "offset": {
+                "description": "The distance from UTC whose calendar it is, -12:00 to +14:00; \
+                    summer time is not followed.",
+                "type": "string",
+                "pattern": OFFSET,
+                "default": "UTC",
+            },
+        },
+    });
+    json!({ "oneOf": [first, calendar] })
 }
 
 fn whole(description: &str, range: RangeInclusive<u64>) -> Value {

@@ -6,7 +6,8 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::algorithm::{
-    Algorithm, FixedWindow, SlidingWindowCounter, SlidingWindowLog, TokenBucket,
+    Algorithm, Anchor, CalendarWindow, FixedWindow, SlidingWindowCounter, SlidingWindowLog,
+    TokenBucket,
 };
 use crate::config::Bounds;
 use crate::limiter::{Environment, Keyed, Limiter};
@@ -44,20 +45,23 @@ impl LimiterFactory {
         Self { constructors: BTreeMap::new() }
             .register("TokenBucket", TokenBucket::from_parameters)
             .register("SlidingWindowLog", SlidingWindowLog::from_parameters)
-            .register("FixedWindow", FixedWindow::from_parameters)
             .register("SlidingWindowCounter", SlidingWindowCounter::from_parameters)
+            .with("FixedWindow", Arc::new(fixed_window))
     }
 
     /// Adds an algorithm under a name. A name that is known already means the new one from then on.
     #[must_use]
     pub fn register<A: Algorithm>(
-        mut self,
+        self,
         name: impl Into<String>,
         constructor: impl Fn(&Parameters) -> Result<A, Faults> + Send + Sync + 'static,
     ) -> Self {
-        let erased: Constructor =
-            Arc::new(move |parameters| constructor(parameters).map(AnyAlgorithm::new));
-        self.constructors.insert(name.into(), erased);
+        let erased = move |parameters: &_| constructor(parameters).map(AnyAlgorithm::new);
+        self.with(name, Arc::new(erased))
+    }
+
+    fn with(mut self, name: impl Into<String>, constructor: Constructor) -> Self {
+        self.constructors.insert(name.into(), constructor);
         self
     }
 
@@ -112,6 +116,14 @@ impl Default for LimiterFactory {
 impl fmt::Debug for LimiterFactory {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_set().entries(self.names()).finish()
+    }
+}
+
+/// Both kinds of fixed window, by what their windows begin with.
+fn fixed_window(parameters: &Parameters) -> Result<AnyAlgorithm, Faults> {
+    match Anchor::of(parameters) {
+        Anchor::First => FixedWindow::from_parameters(parameters).map(AnyAlgorithm::new),
+        Anchor::Calendar => CalendarWindow::from_parameters(parameters).map(AnyAlgorithm::new),
     }
 }
 

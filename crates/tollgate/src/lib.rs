@@ -31,6 +31,7 @@
 //! | [`SlidingWindowLog`] | `maxRequests` | 48, and 4 a request | a ceiling that must hold in every window |
 //! | [`SlidingWindowCounter`] | 2 × `maxRequests` - 2 | 24 | close to the log, for large quotas |
 //! | [`FixedWindow`] | 2 × `maxRequests` - 1 | 20 | where a seam between windows does no harm |
+//! | [`CalendarWindow`] | 2 × `maxRequests` | 20 | a quota of the hour, the day, the week or the month |
 //!
 //! The pages of [`algorithm`] say more. One of your own implements [`Algorithm`].
 //!
@@ -75,11 +76,12 @@ mod rate_limiter;
 mod reload;
 mod routes;
 mod store;
+mod wall_clock;
 mod wide;
 
 pub use algorithm::{
-    Algorithm, CarriedOver, FixedWindow, IntoAlgorithm, SlidingWindowCounter, SlidingWindowLog,
-    TokenBucket,
+    Algorithm, CalendarWindow, CarriedOver, FixedWindow, IntoAlgorithm, Offset, Period,
+    SlidingWindowCounter, SlidingWindowLog, Timeline, TokenBucket,
 };
 pub use clock::{Clock, ManualClock, MonotonicClock, Time};
 pub use config::{Config, ConfigBuilder, LimiterConfig, LimiterSummary, OnFull};
@@ -97,6 +99,7 @@ pub use rate_limiter::{Call, RateLimiter, RateLimiterBuilder};
 pub use reload::{Change, ReloadReport};
 pub use routes::{EndpointFault, endpoint_faults};
 pub use store::{Counts, ResetReport};
+pub use wall_clock::{SystemWallClock, WallClock};
 
 /// The examples of the README are tests.
 #[cfg(doctest)]

@@ -4,12 +4,13 @@ use std::any::Any;
 use std::fmt::Debug;
 use std::sync::Arc;
 
-use crate::algorithm::{Algorithm, SlidingWindowLog, TokenBucket};
+use crate::algorithm::{Algorithm, SlidingWindowLog, Timeline, TokenBucket};
 use crate::clock::{Clock, ClockSource, MonotonicClock, Time};
 use crate::config::{Bounds, LimiterConfig, OnFull};
 use crate::decision::{CostExceedsLimit, RateLimitResult};
 use crate::key::{Key, KeyHasher};
 use crate::store::{Counts, ResetReport, Sharded};
+use crate::wall_clock::{SystemWallClock, WallClock, WallClockSource};
 
 /// A token bucket for each key.
 pub type TokenBucketLimiter = Keyed<TokenBucket>;
@@ -17,24 +18,39 @@ pub type TokenBucketLimiter = Keyed<TokenBucket>;
 /// A sliding window log for each key.
 pub type SlidingWindowLogLimiter = Keyed<SlidingWindowLog>;
 
-/// What the limiters of one place share: the clock they ask, and the secret their keys are hashed under.
+/// What the limiters of one place share: the clocks they ask, and the secret their keys are hashed under.
 #[derive(Clone, Debug)]
 pub struct Environment {
     clock: ClockSource,
+    wall_clock: WallClockSource,
     hasher: KeyHasher,
 }
 
 impl Environment {
-    /// The machine's monotonic clock, and a secure hash under a random key.
+    /// The machine's monotonic clock and wall clock, and a secure hash under a random key.
     pub fn new() -> Self {
         let clock = ClockSource::Monotonic(MonotonicClock::new());
-        Self { clock, hasher: KeyHasher::secure() }
+        let wall_clock = WallClockSource::System(SystemWallClock::new());
+        Self { clock, wall_clock, hasher: KeyHasher::secure() }
     }
 
     /// A clock of your own, such as a [`ManualClock`](crate::ManualClock), and a secure hash under a random key.
+    ///
+    /// The clock is the wall clock too, as if its origin were the beginning of 1970 UTC, unless another one is given.
     pub fn with_clock(clock: impl Clock + 'static) -> Self {
         let clock = ClockSource::Injected(Arc::new(clock));
-        Self { clock, hasher: KeyHasher::secure() }
+        let wall_clock = WallClockSource::TimesOfDecisions;
+        Self { clock, wall_clock, hasher: KeyHasher::secure() }
+    }
+
+    /// With another wall clock, which only windows on the calendar ask.
+    #[must_use]
+    pub fn with_wall_clock(self, clock: impl WallClock + 'static) -> Self {
+        self.with_wall_clock_of(WallClockSource::Injected(Arc::new(clock)))
+    }
+
+    pub(crate) fn with_wall_clock_of(self, wall_clock: WallClockSource) -> Self {
+        Self { wall_clock, ..self }
     }
 
     /// With another hash for keys.
@@ -49,6 +65,15 @@ impl Environment {
 
     pub(crate) fn now(&self) -> Time {
         self.clock.now()
+    }
+
+    /// A time of the clock, now unless one is given, on an algorithm's timeline.
+    #[inline]
+    fn time_on(&self, timeline: Timeline, at: Option<Time>) -> Time {
+        match timeline {
+            Timeline::Monotonic => at.unwrap_or_else(|| self.now()),
+            Timeline::Calendar => self.wall_clock.at(at, || self.now()),
+        }
     }
 }
 
@@ -226,25 +251,26 @@ impl<A: Algorithm> Keyed<A> {
     /// The limiter that goes on under other parameters or bounds, with all this one holds. This one sends its
     /// callers on.
     pub(crate) fn moved_to(&self, algorithm: A, bounds: Bounds) -> (Self, u64) {
-        let (store, forgiven) = self.store.moved_to(algorithm, bounds, self.environment.now());
+        let (store, forgiven) = self.store.moved_to(algorithm, bounds, self.time_of(None));
         (Self::of_store(store, self.environment.clone()), forgiven)
     }
 
+    /// The time by which a call is judged that came at a time of the clock.
     #[inline]
-    fn time_of(&self, request: Request) -> Time {
-        request.at.unwrap_or_else(|| self.environment.now())
+    fn time_of(&self, at: Option<Time>) -> Time {
+        self.environment.time_on(A::TIMELINE, at)
     }
 }
 
 impl<A: Algorithm> Limiter for Keyed<A> {
     #[inline]
     fn decide(&self, request: Request) -> Decided {
-        let now = self.time_of(request);
+        let now = self.time_of(request.at);
         self.store.decide(request.key.0, now, request.cost).possible_at(request.cost)
     }
 
     fn look(&self, request: Request) -> Decided {
-        let now = self.time_of(request);
+        let now = self.time_of(request.at);
         self.store.look(request.key.0, now, request.cost).possible_at(request.cost)
     }
 
@@ -257,11 +283,11 @@ impl<A: Algorithm> Limiter for Keyed<A> {
     }
 
     fn reset(&self, name: &str) -> ResetReport {
-        self.store.reset(self.key(name).0, self.now())
+        self.store.reset(self.key(name).0, self.time_of(None))
     }
 
     fn counts(&self) -> Counts {
-        self.store.counts(self.now())
+        self.store.counts(self.time_of(None))
     }
 
     fn limit(&self) -> u32 {
@@ -271,6 +297,6 @@ impl<A: Algorithm> Limiter for Keyed<A> {
     /// The common case, without the detour by an error: no limit is below 1.
     #[inline]
     fn allow(&self, name: &str) -> RateLimitResult {
-        self.store.decide(self.key(name).0, self.environment.now(), 1)
+        self.store.decide(self.key(name).0, self.time_of(None), 1)
     }
 }

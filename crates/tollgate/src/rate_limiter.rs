@@ -15,6 +15,7 @@ use crate::limiter::{Decided, Environment, Limiter, Request};
 use crate::reload::{Change, ReloadReport};
 use crate::routes::{Routes, is_pattern, method_and_path};
 use crate::store::{Counts, ResetReport};
+use crate::wall_clock::{WallClock, WallClockSource};
 
 /// Answers whether a client may call an endpoint now: looks the endpoint's limiter up and asks it.
 ///
@@ -118,6 +119,7 @@ pub struct RateLimiterBuilder {
     config: Config,
     /// Until the end, so that no clock of the machine is made where another is injected.
     environment: Option<Environment>,
+    wall_clock: Option<WallClockSource>,
     hasher: KeyHasher,
 }
 
@@ -125,6 +127,12 @@ impl RateLimiterBuilder {
     /// The clock to ask, such as a [`ManualClock`](crate::ManualClock).
     pub fn clock(mut self, clock: impl Clock + 'static) -> Self {
         self.environment = Some(Environment::with_clock(clock));
+        self
+    }
+
+    /// The wall clock that windows on the calendar ask.
+    pub fn wall_clock(mut self, clock: impl WallClock + 'static) -> Self {
+        self.wall_clock = Some(WallClockSource::Injected(Arc::new(clock)));
         self
     }
 
@@ -136,8 +144,9 @@ impl RateLimiterBuilder {
 
     /// Makes every limiter of the config.
     pub fn build(self) -> RateLimiter {
-        let Self { config, environment, hasher } = self;
+        let Self { config, environment, wall_clock, hasher } = self;
         let environment = environment.unwrap_or_default().with_key_hasher(hasher);
+        let environment = wall_clock.into_iter().fold(environment, Environment::with_wall_clock_of);
         let endpoints = Endpoints::start(config, &environment);
         RateLimiter {
             endpoints: ArcSwap::from_pointee(endpoints),
@@ -155,7 +164,8 @@ impl RateLimiter {
 
     /// For a clock or a hash of your own.
     pub fn builder(config: Config) -> RateLimiterBuilder {
-        RateLimiterBuilder { config, environment: None, hasher: KeyHasher::secure() }
+        let hasher = KeyHasher::secure();
+        RateLimiterBuilder { config, environment: None, wall_clock: None, hasher }
     }
 
     /// Whether the client may call the endpoint now, at cost 1.

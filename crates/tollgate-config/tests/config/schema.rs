@@ -94,7 +94,15 @@ fn limiters() -> Vec<Value> {
         json!({ "refill": "1/s" }),
         json!([]),
     ];
-    let windows = [
+    let of_window = ["SlidingWindowLog", "FixedWindow", "SlidingWindowCounter"].into_iter();
+    let windows =
+        of_window.flat_map(|name| windows().into_iter().map(move |it| config_of(name, &it)));
+    buckets.iter().map(|it| config_of("TokenBucket", it)).chain(windows).collect()
+}
+
+/// Parameters of windows, those that open with the first request and those of the calendar.
+fn windows() -> Vec<Value> {
+    vec![
         json!({ "maxRequests": 1_000_000, "windowMs": 1 }),
         json!({ "maxRequests": 1_000_001, "windowMs": 1 }),
         json!({ "maxRequests": 4_294_967_295_u64, "windowMs": 1 }),
@@ -113,10 +121,26 @@ fn limiters() -> Vec<Value> {
         json!({ "maxRequests": 1, "window": "1m", "windowMs": 1 }),
         json!({ "maxRequests": 1 }),
         json!({ "windowMs": 1 }),
-    ];
-    let of_window = ["SlidingWindowLog", "FixedWindow", "SlidingWindowCounter"].into_iter();
-    let windows = of_window.flat_map(|name| windows.clone().map(|it| config_of(name, &it)));
-    buckets.iter().map(|it| config_of("TokenBucket", it)).chain(windows).collect()
+        json!({ "anchor": "first", "maxRequests": 1, "window": "1m" }),
+        json!({ "anchor": "first", "maxRequests": 1, "per": "day" }),
+        json!({ "anchor": "calendar", "maxRequests": 1, "per": "hour" }),
+        json!({ "anchor": "calendar", "maxRequests": 4_294_967_295_u64, "per": "month", "offset": "UTC" }),
+        json!({ "anchor": "calendar", "maxRequests": 4_294_967_296_u64, "per": "month" }),
+        json!({ "anchor": "calendar", "maxRequests": 1, "per": "week", "offset": "+13:45" }),
+        json!({ "anchor": "calendar", "maxRequests": 1, "per": "day", "offset": "+14:00" }),
+        json!({ "anchor": "calendar", "maxRequests": 1, "per": "day", "offset": "+14:01" }),
+        json!({ "anchor": "calendar", "maxRequests": 1, "per": "day", "offset": "-12:00" }),
+        json!({ "anchor": "calendar", "maxRequests": 1, "per": "day", "offset": "-12:30" }),
+        json!({ "anchor": "calendar", "maxRequests": 1, "per": "day", "offset": "+02:60" }),
+        json!({ "anchor": "calendar", "maxRequests": 1, "per": "day", "offset": "Europe/Paris" }),
+        json!({ "anchor": "calendar", "maxRequests": 1, "per": "day", "offset": 2 }),
+        json!({ "anchor": "calendar", "maxRequests": 0, "per": "day" }),
+        json!({ "anchor": "calendar", "maxRequests": 1, "per": "year" }),
+        json!({ "anchor": "calendar", "maxRequests": 1, "window": "1d" }),
+        json!({ "anchor": "calendar", "maxRequests": 1, "window": "1d", "per": "day" }),
+        json!({ "anchor": "calendr", "maxRequests": 1, "per": "day" }),
+        json!({ "maxRequests": 1, "per": "day" }),
+    ]
 }
 
 fn documents() -> Vec<Value> {
