@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use tollgate::{
-    AnyAlgorithm, CalendarWindow, FixedWindow, SlidingWindowCounter, SlidingWindowLog, TokenBucket,
+    AnyAlgorithm, CalendarWindow, Concurrency, FixedWindow, SlidingWindowCounter, SlidingWindowLog,
+    TokenBucket,
 };
 
 /// What a limiter grants each key, and what a key takes.
@@ -20,6 +21,9 @@ pub(crate) struct Terms {
 impl Terms {
     /// The terms of an algorithm; of one that is not built in, only what all algorithms have.
     pub(crate) fn of(algorithm: &AnyAlgorithm) -> Self {
+        if let Some(concurrency) = algorithm.as_concurrency() {
+            return Self::of_concurrency(concurrency);
+        }
         if let Some(bucket) = algorithm.downcast_ref::<TokenBucket>() {
             return Self::of_bucket(*bucket);
         }
@@ -62,6 +66,21 @@ impl Terms {
             worst_case: format!("{} around its end", u64::from(max_requests).saturating_mul(2)),
             heap_bytes_max: 0,
         }
+    }
+
+    fn of_concurrency(concurrency: Concurrency) -> Self {
+        /// What each call under way takes beside its key, in the two orders leases are kept in.
+        const LEASE_BYTES: u64 = 56;
+        let most = concurrency.max_in_flight();
+        let (rate, lease_bytes) = match concurrency.lease_time() {
+            Some(lease) => (
+                format!("{most} at once, each {} at most", humantime::format_duration(lease)),
+                LEASE_BYTES,
+            ),
+            None => (format!("{most} at once"), 0),
+        };
+        let heap_bytes_max = u64::from(most).saturating_mul(lease_bytes);
+        Self { rate, worst_case: format!("{most} at once"), heap_bytes_max }
     }
 
     fn of_window(max_requests: u32, window: Duration, most: impl Into<u64>) -> Self {

@@ -41,7 +41,7 @@
 //! assert_eq!(
 //!     errors.to_string(),
 //!     "limits.yaml:3:14: default: unknown algorithm `TokenBuckt`; did you mean `TokenBucket`? \
-//!      known are FixedWindow, SlidingWindowCounter, SlidingWindowLog, TokenBucket\n\
+//!      known are Concurrency, FixedWindow, SlidingWindowCounter, SlidingWindowLog, TokenBucket\n\
 //!      limits.yaml:5:3: default: unknown field `maxKey`; did you mean `maxKeys`?"
 //! );
 //! ```

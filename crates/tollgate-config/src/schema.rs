@@ -6,7 +6,7 @@ use std::ops::RangeInclusive;
 use serde_json::{Value, json};
 use tollgate::algorithm::WINDOW_MS;
 use tollgate::{
-    LimiterConfig, LimiterFactory, OnFull, Period, Rate, SlidingWindowLog, TokenBucket,
+    Concurrency, LimiterConfig, LimiterFactory, OnFull, Period, Rate, SlidingWindowLog, TokenBucket,
 };
 
 use crate::names::{
@@ -53,6 +53,7 @@ fn config() -> Value {
             "entry": entry(),
             "maxKeys": max_keys(),
             "onFull": on_full(),
+            "Concurrency": concurrency(),
             "TokenBucket": token_bucket(),
             "SlidingWindowLog": window_quota(SlidingWindowLog::MAX_REQUESTS),
             "FixedWindow": fixed_window(),
@@ -144,6 +145,23 @@ fn token_bucket() -> Value {
                 "type": "string",
                 "pattern": format!(r"^\s*{DECIMAL}\s*/\s*({DURATION}|{UNIT})\s*$"),
             },
+        },
+    })
+}
+
+fn concurrency() -> Value {
+    json!({
+        "description": "So many calls of a client at once.",
+        "type": "object",
+        "additionalProperties": false,
+        "required": ["maxInFlight"],
+        "properties": {
+            "maxInFlight": whole("The most calls at once.", Concurrency::MAX_IN_FLIGHT),
+            "leaseMs": whole(
+                "How long a call counts at most, in milliseconds. Where nobody says when a call \
+                    ends, as to the decision API, there has to be one.",
+                Concurrency::LEASE_MS,
+            ),
         },
     })
 }

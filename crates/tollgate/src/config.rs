@@ -6,6 +6,7 @@ use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use crate::algorithm::IntoAlgorithm;
+use crate::concurrency::Concurrency;
 use crate::factory::AnyAlgorithm;
 use crate::parameters::{Fault, Faults, whole_range};
 use crate::routes::{EndpointFault, Routes};
@@ -95,6 +96,18 @@ impl LimiterConfig {
             return Err(Fault::of_field("maxKeys", message).into());
         }
         Ok(ValidLimiter { algorithm: self.algorithm?, bounds: self.bounds })
+    }
+}
+
+impl From<Concurrency> for LimiterConfig {
+    fn from(concurrency: Concurrency) -> Self {
+        Self::of_named(concurrency.into())
+    }
+}
+
+impl From<Result<Concurrency, Faults>> for LimiterConfig {
+    fn from(concurrency: Result<Concurrency, Faults>) -> Self {
+        Self::of(concurrency.map(AnyAlgorithm::from))
     }
 }
 

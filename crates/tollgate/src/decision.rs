@@ -102,6 +102,8 @@ pub enum Reason {
     /// The table of keys is full and its limiter turns newcomers away
     /// ([`OnFull::Deny`](crate::OnFull::Deny)).
     TableFull,
+    /// As many calls are under way as may be ([`Concurrency`](crate::Concurrency)).
+    TooManyInFlight,
     /// The call's cost is above the limit, so it can never be met.
     CostExceedsLimit,
 }
@@ -140,7 +142,9 @@ impl RateLimitResult {
     pub(crate) const fn possible_at(self, cost: u64) -> Result<Self, CostExceedsLimit> {
         match self.reason() {
             Some(Reason::CostExceedsLimit) => Err(CostExceedsLimit { cost, result: self }),
-            None | Some(Reason::QuotaUsedUp | Reason::TableFull) => Ok(self),
+            None | Some(Reason::QuotaUsedUp | Reason::TooManyInFlight | Reason::TableFull) => {
+                Ok(self)
+            }
         }
     }
 
@@ -154,7 +158,8 @@ impl RateLimitResult {
     pub fn remaining(&self) -> u64 {
         match self.reason() {
             Some(Reason::TableFull) => 0,
-            None | Some(Reason::QuotaUsedUp | Reason::CostExceedsLimit) => {
+            None
+            | Some(Reason::QuotaUsedUp | Reason::TooManyInFlight | Reason::CostExceedsLimit) => {
                 self.decision.figures.remaining()
             }
         }
@@ -167,6 +172,10 @@ impl RateLimitResult {
     pub fn retry_after_ms(&self) -> Option<u64> {
         match self.reason() {
             Some(Reason::QuotaUsedUp) => Some(self.decision.figures.retry_after_ms().max(1)),
+            // Only leases promise when a place is free.
+            Some(Reason::TooManyInFlight) => {
+                Some(self.decision.figures.retry_after_ms()).filter(|wait_ms| *wait_ms > 0)
+            }
             None | Some(Reason::TableFull | Reason::CostExceedsLimit) => None,
         }
     }

@@ -9,6 +9,7 @@ use crate::algorithm::{
     Algorithm, Anchor, CalendarWindow, FixedWindow, SlidingWindowCounter, SlidingWindowLog,
     TokenBucket,
 };
+use crate::concurrency::{Concurrency, ConcurrencyLimiter};
 use crate::config::Bounds;
 use crate::limiter::{Environment, Keyed, Limiter};
 use crate::parameters::{Fault, Faults, Parameters, nearest_name};
@@ -47,6 +48,7 @@ impl LimiterFactory {
             .register("SlidingWindowLog", SlidingWindowLog::from_parameters)
             .register("SlidingWindowCounter", SlidingWindowCounter::from_parameters)
             .with("FixedWindow", Arc::new(fixed_window))
+            .with("Concurrency", Arc::new(concurrency))
     }
 
     /// Adds an algorithm under a name. A name that is known already means the new one from then on.
@@ -63,6 +65,13 @@ impl LimiterFactory {
     fn with(mut self, name: impl Into<String>, constructor: Constructor) -> Self {
         self.constructors.insert(name.into(), constructor);
         self
+    }
+
+    /// For front doors that never learn when a call ends: a `Concurrency` without `leaseMs` is a fault here, since its
+    /// places would never be taken, or never be returned.
+    #[must_use]
+    pub fn for_calls_without_end(self) -> Self {
+        self.with("Concurrency", Arc::new(leased_concurrency))
     }
 
     /// The names known, in alphabetical order.
@@ -127,6 +136,16 @@ fn fixed_window(parameters: &Parameters) -> Result<AnyAlgorithm, Faults> {
     }
 }
 
+fn concurrency(parameters: &Parameters) -> Result<AnyAlgorithm, Faults> {
+    Concurrency::from_parameters(parameters).map(AnyAlgorithm::from)
+}
+
+fn leased_concurrency(parameters: &Parameters) -> Result<AnyAlgorithm, Faults> {
+    let concurrency = Concurrency::from_parameters(parameters)?;
+    concurrency.expect_lease()?;
+    Ok(concurrency.into())
+}
+
 /// Any algorithm with its parameters, its type forgotten: what a config holds.
 #[derive(Clone)]
 pub struct AnyAlgorithm {
@@ -158,6 +177,12 @@ impl AnyAlgorithm {
         any.downcast_ref::<Maker<A>>().map(|maker| &maker.0)
     }
 
+    /// The bound on calls under way, where it is one and no algorithm.
+    pub fn as_concurrency(&self) -> Option<Concurrency> {
+        let any: &dyn Any = &*self.algorithm;
+        any.downcast_ref::<Concurrency>().copied()
+    }
+
     /// Bytes a key takes in the table, without what its state has on the heap.
     pub fn bytes_per_key(&self) -> usize {
         self.algorithm.bytes_per_key()
@@ -183,6 +208,12 @@ impl AnyAlgorithm {
         bounds: Bounds,
     ) -> Option<(Arc<dyn Limiter>, u64)> {
         self.algorithm.make_after(running, bounds)
+    }
+}
+
+impl From<Concurrency> for AnyAlgorithm {
+    fn from(concurrency: Concurrency) -> Self {
+        Self { name: "Concurrency".into(), algorithm: Arc::new(concurrency) }
     }
 }
 
@@ -244,5 +275,34 @@ impl<A: Algorithm> MakeLimiter for Maker<A> {
         let running = running.downcast_ref::<Keyed<A>>()?;
         let (limiter, forgiven) = running.moved_to(self.0.clone(), bounds);
         Some((Arc::new(limiter), forgiven))
+    }
+}
+
+impl MakeLimiter for Concurrency {
+    fn limit(&self) -> u32 {
+        self.max_in_flight()
+    }
+
+    fn bytes_per_key(&self) -> usize {
+        ConcurrencyLimiter::BYTES_PER_KEY
+    }
+
+    fn table_bytes_max(&self, bounds: Bounds) -> u64 {
+        ConcurrencyLimiter::table_bytes_max(bounds)
+    }
+
+    fn equals(&self, other: &dyn MakeLimiter) -> bool {
+        let other: &dyn Any = other;
+        other.downcast_ref::<Self>() == Some(self)
+    }
+
+    fn make(&self, bounds: Bounds, environment: &Environment) -> Arc<dyn Limiter> {
+        Arc::new(ConcurrencyLimiter::new(*self, bounds, environment))
+    }
+
+    fn make_after(&self, running: &dyn Limiter, bounds: Bounds) -> Option<(Arc<dyn Limiter>, u64)> {
+        let running: &dyn Any = running;
+        let running = running.downcast_ref::<ConcurrencyLimiter>()?;
+        Some((Arc::new(running.moved_to(*self, bounds)), 0))
     }
 }

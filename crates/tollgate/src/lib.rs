@@ -65,6 +65,7 @@
 
 pub mod algorithm;
 mod clock;
+mod concurrency;
 mod config;
 mod decision;
 mod factory;
@@ -84,6 +85,7 @@ pub use algorithm::{
     SlidingWindowCounter, SlidingWindowLog, Timeline, TokenBucket,
 };
 pub use clock::{Clock, ManualClock, MonotonicClock, Time};
+pub use concurrency::{Concurrency, Permit};
 pub use config::{Config, ConfigBuilder, LimiterConfig, LimiterSummary, OnFull};
 pub use decision::{CostExceedsLimit, Decision, RateLimitResult, Reason};
 pub use factory::{AnyAlgorithm, LimiterFactory};

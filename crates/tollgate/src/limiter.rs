@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use crate::algorithm::{Algorithm, SlidingWindowLog, Timeline, TokenBucket};
 use crate::clock::{Clock, ClockSource, MonotonicClock, Time};
+use crate::concurrency::Permit;
 use crate::config::{Bounds, LimiterConfig, OnFull};
 use crate::decision::{CostExceedsLimit, RateLimitResult};
 use crate::key::{Key, KeyHasher};
@@ -109,6 +110,18 @@ impl Request {
         Self { at: Some(time), ..self }
     }
 
+    pub(crate) const fn key(&self) -> Key {
+        self.key
+    }
+
+    pub(crate) const fn units(&self) -> u64 {
+        self.cost
+    }
+
+    pub(crate) const fn time(&self) -> Option<Time> {
+        self.at
+    }
+
     /// At this time unless it has one.
     pub(crate) const fn or_at(self, time: Time) -> Self {
         match self.at {
@@ -139,6 +152,14 @@ pub trait Limiter: Any + Debug + Send + Sync {
     /// # Errors
     /// When the cost is above the limit.
     fn look(&self, request: Request) -> Decided;
+
+    /// As [`decide`](Self::decide), for a call that says when it ends, which matters where calls under way are counted.
+    ///
+    /// # Errors
+    /// When the cost is above the limit; nothing is charged.
+    fn acquire(&self, request: Request) -> Result<Permit, CostExceedsLimit> {
+        self.decide(request).map(Permit::without_end)
+    }
 
     /// The key of a name, to ask with more than once.
     fn key(&self, name: &str) -> Key;

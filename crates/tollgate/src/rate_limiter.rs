@@ -8,8 +8,9 @@ use foldhash::fast::RandomState;
 use parking_lot::Mutex;
 
 use crate::clock::{Clock, Time};
+use crate::concurrency::Permit;
 use crate::config::{Config, ValidLimiter};
-use crate::decision::RateLimitResult;
+use crate::decision::{CostExceedsLimit, RateLimitResult};
 use crate::key::{Key, KeyHasher};
 use crate::limiter::{Decided, Environment, Limiter, Request};
 use crate::reload::{Change, ReloadReport};
@@ -189,6 +190,29 @@ impl RateLimiter {
     pub fn decide(&self, call: &Call<'_>) -> Decided {
         let key = self.key(call.client);
         self.endpoints.load().find(call.endpoint).decide(call.request(key))
+    }
+
+    /// Whether the client may call the endpoint now, for a call that says when it ends: by dropping the permit.
+    ///
+    /// It matters where calls under way are counted ([`Concurrency`](crate::Concurrency)); under any other limiter this
+    /// is [`allow`](Self::allow).
+    pub fn acquire(&self, client: &str, endpoint: &str) -> Permit {
+        let acquired = self.acquire_n(client, endpoint, 1);
+        acquired.unwrap_or_else(|error| Permit::without_end(error.result()))
+    }
+
+    /// As [`acquire`](Self::acquire), at another cost: so many places.
+    ///
+    /// # Errors
+    /// When the cost is above the endpoint's limit; nothing is charged.
+    pub fn acquire_n(
+        &self,
+        client: &str,
+        endpoint: &str,
+        cost: u64,
+    ) -> Result<Permit, CostExceedsLimit> {
+        let request = Request::new(self.key(client)).cost(cost);
+        self.endpoints.load().find(endpoint).acquire(request)
     }
 
     /// Decides a batch in order, with the same answers as one by one; calls without a time share one reading of the

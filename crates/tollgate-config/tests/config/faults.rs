@@ -70,7 +70,7 @@ fn a_value_of_the_wrong_shape_is_told_the_right_one() {
         (
             Json,
             r#"{"default": {"algorithm": 5, "algoConfig": null}}"#,
-            "1:27: default: `algorithm` is 5; expected one of FixedWindow, SlidingWindowCounter, SlidingWindowLog, TokenBucket\n\
+            "1:27: default: `algorithm` is 5; expected one of Concurrency, FixedWindow, SlidingWindowCounter, SlidingWindowLog, TokenBucket\n\
              1:44: default: `algoConfig` is nothing; expected a map of the algorithm's parameters",
         ),
     ]);
@@ -91,7 +91,7 @@ endpoints:
     let expected = "
 7:5: entry 2 of `endpoints`: missing `endpoint`; expected a text, such as \"/search\"
 8:29: entry 2 of `endpoints`: `capacity` is 0; expected a whole number from 1 to 4294967295
-9:5: entry 3 of `endpoints`: missing `algorithm`; expected one of FixedWindow, SlidingWindowCounter, SlidingWindowLog, TokenBucket
+9:5: entry 3 of `endpoints`: missing `algorithm`; expected one of Concurrency, FixedWindow, SlidingWindowCounter, SlidingWindowLog, TokenBucket
 9:5: entry 3 of `endpoints`: missing `algoConfig`; expected a map of the algorithm's parameters
 9:15: entry 3 of `endpoints`: `endpoint` is 7; expected a text, such as \"/search\"";
     check(&[(Yaml, text, expected)]);

@@ -97,7 +97,19 @@ fn limiters() -> Vec<Value> {
     let of_window = ["SlidingWindowLog", "FixedWindow", "SlidingWindowCounter"].into_iter();
     let windows =
         of_window.flat_map(|name| windows().into_iter().map(move |it| config_of(name, &it)));
-    buckets.iter().map(|it| config_of("TokenBucket", it)).chain(windows).collect()
+    let in_flight = [
+        json!({ "maxInFlight": 1 }),
+        json!({ "maxInFlight": 1_000_000, "leaseMs": 31_622_400_000_u64 }),
+        json!({ "maxInFlight": 1_000_001 }),
+        json!({ "maxInFlight": 0 }),
+        json!({ "maxInFlight": 1, "leaseMs": 0 }),
+        json!({ "maxInFlight": 1, "leaseMs": 31_622_400_001_u64 }),
+        json!({ "maxInFlight": 1, "lease": "1m" }),
+        json!({}),
+    ];
+    let in_flight = in_flight.iter().map(|it| config_of("Concurrency", it));
+    let buckets = buckets.iter().map(|it| config_of("TokenBucket", it));
+    buckets.chain(windows).chain(in_flight).collect()
 }
 
 /// Parameters of windows, those that open with the first request and those of the calendar.

@@ -11,6 +11,7 @@ mod sharded;
 mod table;
 
 pub use counts::Counts;
+pub(crate) use mark::Mark;
 pub(crate) use sharded::Sharded;
 
 /// What a reset found.
