@@ -33,6 +33,8 @@
 //! | [`FixedWindow`] | 2 × `maxRequests` - 1 | 20 | where a seam between windows does no harm |
 //! | [`CalendarWindow`] | 2 × `maxRequests` | 20 | a quota of the hour, the day, the week or the month |
 //!
+//! How many calls a client has under way at once is bounded by a [`Concurrency`], which is no rate.
+//!
 //! The pages of [`algorithm`] say more. One of your own implements [`Algorithm`].
 //!
 //! # What holds

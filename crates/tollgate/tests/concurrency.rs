@@ -3,8 +3,8 @@
 #![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 #![expect(clippy::arithmetic_side_effects, reason = "small numbers in tests")]
 
+use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 use std::time::Duration;
@@ -12,8 +12,8 @@ use std::time::Duration;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use tollgate::{
-    AnyAlgorithm, Call, Change, Concurrency, Config, LimiterConfig, LimiterFactory, ManualClock,
-    OnFull, Parameters, Permit, RateLimiter, Reason, Time, TokenBucket, Value,
+    AnyAlgorithm, Call, Change, Concurrency, Config, Decided, LimiterConfig, LimiterFactory,
+    ManualClock, OnFull, Parameters, Permit, RateLimiter, Reason, Time, TokenBucket, Value,
 };
 
 fn at_once(most: u32) -> Concurrency {
@@ -125,7 +125,7 @@ fn who_does_not_say_when_a_call_ends_takes_a_place_until_its_lease_ends() {
 fn a_permit_that_is_dropped_after_its_lease_returns_nobody_elses_place() {
     let (limiter, clock) = limiter(leased(1, 1_000));
     let late = limiter.acquire("alice", "/");
-    clock.advance(Duration::from_millis(1_000));
+    clock.advance(Duration::from_secs(1));
     let next = limiter.acquire("alice", "/");
     assert!(late.allowed() && next.allowed());
     drop(late);
@@ -134,7 +134,7 @@ fn a_permit_that_is_dropped_after_its_lease_returns_nobody_elses_place() {
     assert_eq!(remaining(&limiter), 1);
     // Nor when nobody looked in between, or the clock stands still.
     let late = limiter.acquire("alice", "/");
-    clock.advance(Duration::from_millis(5_000));
+    clock.advance(Duration::from_secs(5));
     drop(late);
     let (first, second) = (limiter.acquire("alice", "/"), limiter.acquire("alice", "/"));
     assert!(first.allowed() && !second.allowed());
@@ -163,7 +163,7 @@ fn a_count_that_is_not_zero_is_never_evicted_and_newcomers_are_denied() {
         let _held = ["d", "e"].map(|client| limiter.acquire(client, "/"));
         // Another's lease that has ended makes room.
         assert!(!limiter.allow("f", "/").allowed());
-        clock.advance(Duration::from_millis(1_000));
+        clock.advance(Duration::from_secs(1));
         assert!(limiter.allow("f", "/").allowed());
         assert_eq!(limiter.counts()[0].1.evictions, 0);
     }
@@ -182,7 +182,7 @@ fn a_reload_keeps_what_is_under_way_and_goes_by_the_new_limit_everywhere() {
     let _report = limiter.reload(of(at_once(1)));
     assert_eq!(remaining(&limiter), 0);
     // What was given a lease keeps it, and what was given none has none.
-    clock.advance(Duration::from_millis(1_000));
+    clock.advance(Duration::from_secs(1));
     let [first, second] = held;
     drop(first);
     assert_eq!(remaining(&limiter), 0, "one is still under way");
@@ -259,38 +259,28 @@ fn parameters_are_read_and_refused_with_what_was_expected() {
 /// A leak would turn into a denial for good, and a place returned twice would lift the limit.
 #[test]
 fn svc37_threads_return_each_place_exactly_once() {
-    let config = of(LimiterConfig::from(leased(2, 3_600_000)).max_keys(100));
-    let limiter = Arc::new(RateLimiter::new(config));
-    let in_flight: Arc<[AtomicU32; 3]> = Arc::default();
-    let threads: Vec<_> = (0..8_usize)
-        .map(|thread| {
-            let (limiter, in_flight) = (Arc::clone(&limiter), Arc::clone(&in_flight));
-            thread::spawn(move || {
-                for turn in 0..2_000_usize {
-                    let client = (turn + thread) % 3;
-                    let permit = limiter.acquire(&client.to_string(), "/");
-                    if permit.allowed() {
-                        let now = in_flight[client].fetch_add(1, Ordering::SeqCst);
-                        assert!(now < 2, "more at once than allowed");
-                        in_flight[client].fetch_sub(1, Ordering::SeqCst);
-                    }
-                    if turn % 500 == 0 {
-                        let most = if turn % 1_000 == 0 { 2 } else { 1 };
-                        let next = LimiterConfig::from(leased(most, 3_600_000)).max_keys(100);
-                        let _report = limiter.reload(of(next));
-                    }
-                }
-            })
-        })
-        .collect();
-    for thread in threads {
-        thread.join().unwrap();
-    }
-    let _report = limiter.reload(of(LimiterConfig::from(leased(2, 3_600_000)).max_keys(100)));
+    let config = |most| of(LimiterConfig::from(leased(most, 3_600_000)).max_keys(100));
+    let limiter = RateLimiter::new(config(2));
+    let in_flight: [AtomicU32; 3] = std::array::from_fn(|_| AtomicU32::new(0));
+    let call = |client: usize| {
+        let permit = limiter.acquire(&client.to_string(), "/");
+        if permit.allowed() {
+            let others = in_flight[client].fetch_add(1, Ordering::SeqCst);
+            assert!(others < 2, "more at once than allowed");
+            in_flight[client].fetch_sub(1, Ordering::SeqCst);
+        }
+    };
+    thread::scope(|scope| {
+        for first in 0..8 {
+            scope.spawn(move || (first..first + 2_000).for_each(|turn| call(turn % 3)));
+        }
+        for turn in 0..100 {
+            let _report = limiter.reload(config(1 + turn % 2));
+            thread::yield_now();
+        }
+    });
     assert_eq!(limiter.counts()[0].1.keys, 0);
-    for client in 0..3 {
-        assert_eq!(limiter.peek(&client.to_string(), "/").remaining(), 2);
-    }
+    assert!((0..3).all(|client: u32| limiter.peek(&client.to_string(), "/").remaining() == 2));
 }
 
 /// What happens next in a run.
@@ -323,6 +313,102 @@ struct Flight {
     lapses: Option<u64>,
 }
 
+/// A limiter, and beside it a list of all calls under way.
+struct Run {
+    limiter: RateLimiter,
+    clock: ManualClock,
+    now: u64,
+    most: u64,
+    lease_ms: Option<u64>,
+    flights: Vec<Flight>,
+    permits: Vec<(usize, Permit)>,
+}
+
+impl Run {
+    const MAX_KEYS: usize = 3;
+
+    fn new(most: u32, lease_ms: Option<u64>) -> Self {
+        let (limiter, clock) = limiter(Self::config(most, lease_ms));
+        let (flights, permits) = (Vec::new(), Vec::new());
+        Self { limiter, clock, now: 0, most: most.into(), lease_ms, flights, permits }
+    }
+
+    fn config(most: u32, lease_ms: Option<u64>) -> LimiterConfig {
+        let endless = || at_once(most);
+        let concurrency = lease_ms.map_or_else(endless, |lease_ms| leased(most, lease_ms));
+        LimiterConfig::from(concurrency).max_keys(3)
+    }
+
+    fn take(&mut self, number: usize, step: &Step) {
+        match *step {
+            Step::Wait { millis } => self.wait(millis),
+            Step::Drop { which } => self.end(which),
+            Step::Reload { most, lease_ms } => {
+                (self.most, self.lease_ms) = (most.into(), lease_ms);
+                let _report = self.limiter.reload(of(Self::config(most, lease_ms)));
+            }
+            Step::Acquire { client, cost } => {
+                let acquired = self.limiter.acquire_n(&client.to_string(), "/", cost);
+                let result = acquired.as_ref().map(Permit::result).map_err(Clone::clone);
+                self.check((client, cost), result, Some(number));
+                self.permits.extend(acquired.ok().map(|permit| (number, permit)));
+            }
+            Step::Forget { client, cost } => {
+                let name = client.to_string();
+                let decided = self.limiter.decide(&Call::new(&name, "/").cost(cost));
+                self.check((client, cost), decided, None);
+            }
+        }
+    }
+
+    fn wait(&mut self, millis: u64) {
+        self.now += millis;
+        self.clock.set(Time::from_millis(self.now));
+    }
+
+    fn end(&mut self, which: usize) {
+        let Some(which) = which.checked_rem(self.permits.len()) else { return };
+        let (number, permit) = self.permits.remove(which);
+        drop(permit);
+        self.flights.retain(|flight| flight.number != number);
+    }
+
+    /// Checks an answer, and notes the call where it is under way from now on; `number` where it will say when it ends.
+    fn check(&mut self, (client, cost): (usize, u64), decided: Decided, number: Option<usize>) {
+        let now = self.now;
+        self.flights.retain(|flight| flight.lapses.is_none_or(|lapses| lapses > now));
+        let clients: BTreeSet<_> = self.flights.iter().map(|flight| flight.client).collect();
+        let turned_away = cost > 0 && clients.len() >= Self::MAX_KEYS && !clients.contains(&client);
+        let of_client = self.flights.iter().filter(|flight| flight.client == client);
+        let taken: u64 = of_client.clone().map(|flight| flight.cost).sum();
+        let room = self.most.saturating_sub(taken);
+        assert_eq!(decided.is_err(), cost > self.most);
+        let Ok(result) = decided else { return };
+        assert_eq!(result.allowed(), cost <= room && !turned_away, "{result:?} {:?}", self.flights);
+        if result.allowed() && cost > 0 && (number.is_some() || self.lease_ms.is_some()) {
+            assert_eq!(result.remaining(), room - cost);
+            let lapses = self.lease_ms.map(|lease_ms| now + lease_ms);
+            let number = number.unwrap_or(usize::MAX);
+            self.flights.push(Flight { number, client, cost, lapses });
+        } else if cost > room {
+            let wait = wait(of_client.cloned().collect(), taken + cost - self.most);
+            assert_eq!(result.retry_after_ms(), wait.map(|lapses| lapses - now));
+            assert_eq!(result.remaining(), room);
+        }
+    }
+}
+
+/// When leases alone return so many places, if they do.
+fn wait(mut flights: Vec<Flight>, places: u64) -> Option<u64> {
+    flights.sort_by_key(|flight| flight.lapses.unwrap_or(u64::MAX));
+    let mut returned = 0;
+    let last = flights.iter().find(|flight| {
+        returned += flight.cost;
+        returned >= places
+    });
+    last?.lapses
+}
+
 proptest! {
     #[test]
     fn places_are_those_of_a_list_of_calls_under_way(
@@ -330,75 +416,12 @@ proptest! {
         lease_ms in prop_oneof![Just(None), (1..2_000_u64).prop_map(Some)],
         steps in vec(step(), 1..120),
     ) {
-        const MAX_KEYS: usize = 3;
-        let concurrency = |most, lease_ms: Option<u64>| {
-            let concurrency = lease_ms.map_or(at_once(most), |lease_ms| leased(most, lease_ms));
-            LimiterConfig::from(concurrency).max_keys(3)
-        };
-        let (limiter, clock) = limiter(concurrency(most, lease_ms));
-        let (mut most, mut lease_ms, mut now) = (u64::from(most), lease_ms, 0);
-        let mut flights: Vec<Flight> = Vec::new();
-        let mut permits: Vec<(usize, Permit)> = Vec::new();
-        for (number, step) in steps.into_iter().enumerate() {
-            match step {
-                Step::Wait { millis } => {
-                    now += millis;
-                    clock.set(Time::from_millis(now));
-                }
-                Step::Drop { which } if !permits.is_empty() => {
-                    let (number, permit) = permits.remove(which % permits.len());
-                    drop(permit);
-                    flights.retain(|flight| flight.number != number);
-                }
-                Step::Drop { .. } => {}
-                Step::Reload { most: next, lease_ms: next_lease } => {
-                    (most, lease_ms) = (u64::from(next), next_lease);
-                    let _report = limiter.reload(of(concurrency(next, next_lease)));
-                }
-                Step::Acquire { client, cost } | Step::Forget { client, cost } => {
-                    flights.retain(|flight| flight.lapses.is_none_or(|lapses| lapses > now));
-                    let taken: u64 = flights.iter().filter(|flight| flight.client == client).map(|flight| flight.cost).sum();
-                    let mut clients: Vec<_> = flights.iter().map(|flight| flight.client).collect();
-                    clients.sort_unstable();
-                    clients.dedup();
-                    let room = most.saturating_sub(taken);
-                    let turned_away = cost > 0 && clients.len() >= MAX_KEYS && !clients.contains(&client);
-                    let name = client.to_string();
-                    let call = Call::new(&name, "/").cost(cost);
-                    let ends = matches!(step, Step::Acquire { .. });
-                    let answer = if ends {
-                        limiter.acquire_n(&name, "/", cost)
-                            .map(|permit| { let result = permit.result(); permits.push((number, permit)); result })
-                    } else {
-                        limiter.decide(&call)
-                    };
-                    prop_assert_eq!(answer.is_err(), cost > most);
-                    let Ok(result) = answer else { continue };
-                    let allowed = cost <= room && !turned_away;
-                    prop_assert_eq!(result.allowed(), allowed, "{:?} {:?}", result, flights);
-                    if allowed && cost > 0 && (ends || lease_ms.is_some()) {
-                        let lapses = lease_ms.map(|lease_ms| now + lease_ms);
-                        flights.push(Flight { number, client, cost, lapses });
-                        prop_assert_eq!(result.remaining(), room - cost);
-                    } else if cost > room {
-                        // When leases alone return enough, if they do.
-                        let mut own: Vec<_> = flights.iter().filter(|flight| flight.client == client).collect();
-                        own.sort_by_key(|flight| flight.lapses.unwrap_or(u64::MAX));
-                        let mut back = 0;
-                        let wait = own.iter().find_map(|flight| {
-                            back += flight.cost;
-                            let enough = taken - back + cost <= most;
-                            enough.then_some(flight.lapses)
-                        });
-                        let expected = wait.flatten().map(|lapses| lapses - now);
-                        prop_assert_eq!(result.retry_after_ms(), expected);
-                        prop_assert_eq!(result.remaining(), room);
-                    }
-                }
-            }
+        let mut run = Run::new(most, lease_ms);
+        for (number, step) in steps.iter().enumerate() {
+            run.take(number, step);
         }
-        drop(permits);
-        clock.set(Time::from_millis(now + 10_000));
-        prop_assert_eq!(limiter.counts()[0].1.keys, 0, "nothing is left when all calls have ended");
+        run.permits.clear();
+        run.wait(10_000);
+        prop_assert_eq!(run.limiter.counts()[0].1.keys, 0, "nothing is left of calls that ended");
     }
 }
