@@ -77,8 +77,8 @@ impl Lines {
         self.open.lock().waiters
     }
 
-    /// What those in a line want together, `None` where nobody waits.
-    pub(crate) fn wanted(&self, purpose: &Purpose) -> Option<u64> {
+    /// What those in a line want, the first first; nothing where nobody waits.
+    pub(crate) fn wanted(&self, purpose: &Purpose) -> Vec<u64> {
         self.open.lock().wanted(purpose)
     }
 
@@ -93,9 +93,10 @@ impl Lines {
 }
 
 impl Open {
-    fn wanted(&self, purpose: &Purpose) -> Option<u64> {
-        let seats = self.lines.get(purpose)?.seats.values();
-        Some(seats.map(|seat| seat.cost).fold(0, u64::saturating_add))
+    fn wanted(&self, purpose: &Purpose) -> Vec<u64> {
+        let line = self.lines.get(purpose);
+        let seats = line.into_iter().flat_map(|line| line.seats.values());
+        seats.map(|seat| seat.cost).collect()
     }
 
     /// Puts one at the end of a line, if the bounds allow it; the ticket of whoever opens a line is 0.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::Instant;
-use tollgate::{Call, CostExceedsLimit, Decided, RateLimitResult, RateLimiter, Request};
+use tollgate::{Call, CostExceedsLimit, RateLimitResult, RateLimiter, Request};
 
 use crate::clock::{Deadline, after};
 use crate::line::{Bounds, Lines, Purpose};
@@ -75,8 +75,7 @@ impl Waited {
         matches!(self, Self::Allowed(_))
     }
 
-    /// The figures. Where the call was turned away from a line, they are those of a call for all that the line wants,
-    /// and its own cost with it.
+    /// The figures. Where the call was turned away from a line, they are those of a call that had nobody before it.
     pub const fn result(&self) -> RateLimitResult {
         match self {
             Self::Allowed(result)
@@ -146,18 +145,17 @@ impl Waiting {
         let deadline = Deadline::after(max_wait);
         let call = Call::new(client, endpoint).cost(cost);
         let purpose = (self.limiter.key(client), self.limiter.entry(endpoint));
+        let before = self.lines.wanted(&purpose);
         // A cost of 0 only looks, and waits for nobody.
-        let before = self.lines.wanted(&purpose).filter(|_| cost > 0);
-        let result = match before {
-            None => self.limiter.decide(&call)?,
-            Some(before) => self.behind(&purpose, endpoint, (before, cost))?,
+        let entered = if before.is_empty() || cost == 0 {
+            let result = self.limiter.decide(&call)?;
+            (result, verdict(result, deadline))
+        } else {
+            self.behind(&before, &purpose, endpoint, (cost, deadline))?
         };
-        let moves_at = match (before, verdict(result, deadline)) {
-            (None, Verdict::Ends(waited)) => return Ok(waited),
-            (None, Verdict::Sleeps(moment)) => moment,
-            (Some(_), Verdict::Ends(waited)) if !waited.allowed() => return Ok(waited),
-            // Nothing was charged yet: should the line be gone by now, the limiter is asked at once.
-            (Some(_), _) => after(Duration::ZERO),
+        let (result, moves_at) = match entered {
+            (_, Verdict::Ends(waited)) => return Ok(waited),
+            (result, Verdict::Sleeps(moment)) => (result, moment),
         };
         let Some(mut place) = self.lines.join(purpose, cost, moves_at) else {
             return Ok(Waited::TooMany(result));
@@ -173,11 +171,24 @@ impl Waiting {
         }
     }
 
-    /// What a call would be answered that wants its own cost and all that is wanted before it, as far as one call can.
-    fn behind(&self, purpose: &Purpose, endpoint: &str, (before, cost): (u64, u64)) -> Decided {
+    /// What follows for one who comes to a line in which calls of these costs are before it.
+    fn behind(
+        &self,
+        before: &[u64],
+        (key, _): &Purpose,
+        endpoint: &str,
+        (cost, deadline): (u64, Deadline),
+    ) -> Result<(RateLimitResult, Verdict), CostExceedsLimit> {
         let limiter = self.limiter.limiter(endpoint);
-        let together = before.saturating_add(cost).min(u64::from(limiter.limit()).max(cost));
-        limiter.look(Request::new(purpose.0).cost(together))
+        let request = Request::new(*key).cost(cost);
+        let (result, wait) = (limiter.look(request)?, limiter.wait_behind(before, request)?);
+        let verdict = match wait {
+            None => Verdict::Ends(Waited::Never(result)),
+            Some(wait) if deadline.allows(wait).is_none() => Verdict::Ends(Waited::TooLong(result)),
+            // Nothing was charged yet: should the line be gone by now, the limiter is asked at once.
+            Some(_) => Verdict::Sleeps(after(Duration::ZERO)),
+        };
+        Ok((result, verdict))
     }
 }
 

@@ -99,14 +99,11 @@ fn model(limiter: &LimiterConfig, calls: &[(u64, Plan)]) -> Option<Vec<End>> {
     for (came, plan) in calls {
         let came = *came;
         let in_line: Vec<_> = calls.iter().zip(&ends).filter(|(_, end)| end.at() > came).collect();
-        let before: u64 = in_line.iter().map(|((_, plan), _)| plan.cost).sum();
         let turn = in_line.iter().map(|(_, end)| end.at()).max().unwrap_or(came);
         let (deadline, cancelled) = (came + plan.max_wait_ms, came + plan.cancelled_after_ms);
-        let limit = reference(limiter, calls, &ends, 0).limiter("/").limit();
-        let together = (before + plan.cost).min(u64::from(limit));
-        let told = wait(&reference(limiter, calls, &ends, came), together, came);
+        let told = reckoned(&reference(limiter, calls, &ends, came), &in_line, (came, plan.cost));
         let served = turn + wait(&reference(limiter, calls, &ends, turn), plan.cost, turn);
-        let end = if came + told > deadline {
+        let end = if told > deadline {
             End::TooLong(came)
         } else if served == came {
             End::Allowed(came)
@@ -152,6 +149,22 @@ fn reference(
         assert!(limiter.decide(&call).unwrap().allowed(), "never over");
     }
     limiter
+}
+
+/// When a call would be served, were all in line before it served as soon as they may.
+fn reckoned(
+    limiter: &RateLimiter,
+    in_line: &[(&(u64, Plan), &End)],
+    (came, cost): (u64, u64),
+) -> u64 {
+    let mut now = came;
+    let costs = in_line.iter().map(|((_, plan), _)| plan.cost).chain([cost]);
+    for cost in costs {
+        now += wait(limiter, cost, now);
+        let call = Call::new("x", "/").cost(cost).at(Time::from_millis(now));
+        assert!(limiter.decide(&call).unwrap().allowed(), "a wait is enough");
+    }
+    now
 }
 
 /// How long a call has to wait at a moment.

@@ -3,9 +3,10 @@
 use std::any::Any;
 use std::fmt::Debug;
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::algorithm::{Algorithm, SlidingWindowLog, Timeline, TokenBucket};
-use crate::clock::{Clock, ClockSource, MonotonicClock, Time};
+use crate::clock::{Clock, ClockSource, MonotonicClock, Time, nanos_of};
 use crate::concurrency::Permit;
 use crate::config::{Bounds, LimiterConfig, OnFull};
 use crate::decision::{CostExceedsLimit, RateLimitResult};
@@ -161,6 +162,27 @@ pub trait Limiter: Any + Debug + Send + Sync {
         self.decide(request).map(Permit::without_end)
     }
 
+    /// How long a call would have to wait behind calls of the same key at these costs, if each is served as soon as
+    /// it may be and nobody else uses the key; `None` where no wait can be promised. Nothing is charged.
+    ///
+    /// A limiter of your own may leave this as it is: then it is the wait for all costs at once, as far as the limit
+    /// goes, which may be too short where together they are above it.
+    ///
+    /// # Errors
+    /// When the cost is above the limit.
+    fn wait_behind(
+        &self,
+        before: &[u64],
+        request: Request,
+    ) -> Result<Option<Duration>, CostExceedsLimit> {
+        let alone = self.look(request)?;
+        let costs = before.iter().copied().fold(request.cost, u64::saturating_add);
+        let together = costs.min(u64::from(self.limit())).max(request.cost);
+        let result = self.look(request.cost(together)).unwrap_or(alone);
+        let wait = result.retry_after_ms().map(Duration::from_millis);
+        Ok(if result.allowed() { Some(Duration::ZERO) } else { wait })
+    }
+
     /// The key of a name, to ask with more than once.
     fn key(&self, name: &str) -> Key;
 
@@ -295,6 +317,28 @@ impl<A: Algorithm> Limiter for Keyed<A> {
         self.store.look(request.key.0, now, request.cost).possible_at(request.cost)
     }
 
+    fn wait_behind(
+        &self,
+        before: &[u64],
+        request: Request,
+    ) -> Result<Option<Duration>, CostExceedsLimit> {
+        let result = self.look(request)?;
+        if !result.allowed() && result.retry_after_ms().is_none() {
+            return Ok(None);
+        }
+        let (algorithm, mut state, start) =
+            self.store.snapshot(request.key.0, self.time_of(request.at));
+        let mut now = start;
+        for cost in before.iter().chain([&request.cost]) {
+            // One that is above a lowered limit will be told so, and takes nothing.
+            let Ok(cost) = u32::try_from(*cost) else { continue };
+            if cost <= algorithm.limit() {
+                now = serve(&algorithm, &mut state, (now, cost));
+            }
+        }
+        Ok(Some(Duration::from_nanos(now.nanos_since(start))))
+    }
+
     fn key(&self, name: &str) -> Key {
         self.environment.hasher().key(name)
     }
@@ -320,4 +364,13 @@ impl<A: Algorithm> Limiter for Keyed<A> {
     fn allow(&self, name: &str) -> RateLimitResult {
         self.store.decide(self.key(name).0, self.time_of(None), 1)
     }
+}
+
+/// Charges a call as soon as it may proceed, whole milliseconds from `now` on, and says when that is.
+fn serve<A: Algorithm>(algorithm: &A, state: &mut A::State, (now, cost): (Time, u32)) -> Time {
+    let result = RateLimitResult::new(algorithm.decide(state, now, cost), algorithm.limit());
+    let wait = result.retry_after_ms().map(Duration::from_millis).unwrap_or_default();
+    let served = now.plus_nanos(nanos_of(wait));
+    algorithm.charge(state, served, cost);
+    served
 }

@@ -13,7 +13,8 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use tollgate::{
     AnyAlgorithm, Call, Change, Concurrency, Config, Decided, LimiterConfig, LimiterFactory,
-    ManualClock, OnFull, Parameters, Permit, RateLimiter, Reason, Time, TokenBucket, Value,
+    ManualClock, OnFull, Parameters, Permit, RateLimiter, Reason, Request, Time, TokenBucket,
+    Value,
 };
 
 fn at_once(most: u32) -> Concurrency {
@@ -254,6 +255,27 @@ fn parameters_are_read_and_refused_with_what_was_expected() {
         "missing `leaseMs`; it is not known here when a call ends, so expected how long it counts at most, a whole \
          number from 1 to 31622400000"
     );
+}
+
+#[test]
+fn a_wait_behind_others_is_until_leases_return_enough() {
+    let (limiter, clock) = limiter(leased(2, 1_000));
+    let first = limiter.acquire("alice", "/");
+    clock.advance(Duration::from_millis(400));
+    let second = limiter.acquire("alice", "/");
+    assert!(first.allowed() && second.allowed());
+    let request = Request::new(limiter.key("alice"));
+    let wait = |before: &[u64], cost| limiter.limiter("/").wait_behind(before, request.cost(cost));
+    assert_eq!(wait(&[], 1).unwrap(), Some(Duration::from_millis(600)));
+    assert_eq!(wait(&[1], 1).unwrap(), Some(Duration::from_secs(1)));
+    assert_eq!(wait(&[1, 2, u64::MAX], 0).unwrap(), Some(Duration::from_secs(1)));
+    assert!(wait(&[1], 3).is_err());
+    drop((first, second));
+    assert_eq!(wait(&[1], 1).unwrap(), Some(Duration::ZERO));
+    let _report = limiter.reload(of(at_once(1)));
+    let held = limiter.acquire("alice", "/");
+    assert_eq!(wait(&[1], 1).unwrap(), None, "without a lease no wait can be promised");
+    drop(held);
 }
 
 /// A leak would turn into a denial for good, and a place returned twice would lift the limit.

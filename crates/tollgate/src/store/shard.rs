@@ -124,6 +124,16 @@ impl<S: Clone + Default> Shard<S> {
         if turned_away { untouched.denied(Reason::TableFull) } else { untouched }
     }
 
+    /// The state that a call of this key would be judged by.
+    pub(crate) fn state<A: Algorithm<State = S>>(
+        &self,
+        rules: &Rules<A>,
+        hash: u64,
+        now: Time,
+    ) -> S {
+        self.table.get(hash).cloned().unwrap_or_else(|| self.entering(rules, hash, now))
+    }
+
     /// The answer to a cost that can never be met.
     fn excessive<A: Algorithm<State = S>>(
         &self,

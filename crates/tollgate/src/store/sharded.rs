@@ -114,6 +114,16 @@ impl<A: Algorithm> Sharded<A> {
         .unwrap_or_else(|moved| moved.look(hash, now, cost))
     }
 
+    /// A key's state and the time it would be judged at, with the parameters in force: to reckon with, apart from the
+    /// store.
+    pub(crate) fn snapshot(&self, hash: u64, now: Time) -> (A, A::State, Time) {
+        self.with_shard(self.rules.layout.stripe(hash), |store, shard| {
+            let now = store.mark.judge(now);
+            (store.algorithm().clone(), shard.state(&store.rules, hash, now), now)
+        })
+        .unwrap_or_else(|moved| moved.snapshot(hash, now))
+    }
+
     /// Forgets a key's own state.
     pub(crate) fn reset(&self, hash: u64, now: Time) -> ResetReport {
         self.with_shard(self.rules.layout.stripe(hash), |store, shard| {
