@@ -125,7 +125,8 @@ pub struct RateLimiterBuilder {
 }
 
 impl RateLimiterBuilder {
-    /// The clock to ask, such as a [`ManualClock`](crate::ManualClock).
+    /// The clock to ask, such as a [`ManualClock`](crate::ManualClock). It is the wall clock too, counting from the
+    /// beginning of 1970 UTC, unless [`wall_clock`](Self::wall_clock) gives another.
     pub fn clock(mut self, clock: impl Clock + 'static) -> Self {
         self.environment = Some(Environment::with_clock(clock));
         self

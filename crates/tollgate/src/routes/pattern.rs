@@ -195,22 +195,18 @@ impl<'a> Segment<'a> {
 
 /// The method and the path of `METHOD /path`, where the endpoint is of that form.
 pub(crate) fn method_and_path(endpoint: &str) -> Option<(&str, &str)> {
-    if endpoint.starts_with('/') {
-        // The common case pays for no search.
-        return None;
-    }
-    let (method, path) = endpoint.split_once(' ')?;
-    (is_method(method) && path.starts_with('/')).then_some((method, path))
+    method_and_rest(endpoint).filter(|(_, path)| path.starts_with('/'))
 }
 
-fn is_method(text: &str) -> bool {
-    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'-')
+/// The method of `METHOD rest`, and the rest. A method's few letters are looked at, and nothing behind them.
+fn method_and_rest(endpoint: &str) -> Option<(&str, &str)> {
+    let is_of_method = |byte: u8| byte.is_ascii_uppercase() || byte == b'-';
+    let end = endpoint.bytes().position(|byte| !is_of_method(byte)).filter(|end| *end > 0)?;
+    let (method, rest) = endpoint.split_at_checked(end)?;
+    Some((method, rest.strip_prefix(' ')?))
 }
 
 /// What follows the method, where there is one.
 fn path_part(name: &str) -> &str {
-    match name.split_once(' ') {
-        Some((method, path)) if is_method(method) => path,
-        Some(_) | None => name,
-    }
+    method_and_rest(name).map_or(name, |(_, path)| path)
 }
