@@ -400,3 +400,29 @@ fn a_wait_can_move_between_threads() {
     assert_send(&waiting);
     assert_send(&waiting.until_allowed("alice", "/", LONG));
 }
+
+/// On threads and time as they are: everybody's turn comes, and nobody is left in a line.
+#[test]
+fn no_wake_up_is_lost_between_threads() {
+    let bucket = TokenBucket::per_second(4_000).burst(8);
+    let config = Config::builder().default(bucket).build().unwrap();
+    let waiting = Waiting::new(Arc::new(RateLimiter::new(config)));
+    let calls = |first: usize| {
+        let runtime = Builder::new_current_thread().enable_time().build().unwrap();
+        runtime.block_on(async {
+            for turn in first..first + 60 {
+                // Now and then one gives up on the way.
+                let most = if turn % 7 == 0 { Duration::ZERO } else { LONG };
+                let client = if turn % 2 == 0 { "alice" } else { "bob" };
+                let ended = timeout(most, waiting.until_allowed(client, "/", LONG)).await;
+                assert!(ended.map_or(turn % 7 == 0, |waited| waited.allowed()));
+            }
+        });
+    };
+    std::thread::scope(|scope| {
+        for first in 0..6 {
+            scope.spawn(move || calls(first));
+        }
+    });
+    assert_eq!(waiting.waiters(), 0);
+}

@@ -258,6 +258,18 @@ fn parameters_are_read_and_refused_with_what_was_expected() {
 }
 
 #[test]
+fn looking_ahead_frees_nothing() {
+    let (limiter, _clock) = limiter(LimiterConfig::from(leased(1, 1_000)).max_keys(1));
+    assert!(limiter.allow("alice", "/").allowed());
+    let handle = limiter.limiter("/");
+    let later = |name| Request::new(handle.key(name)).at(Time::from_millis(5_000));
+    assert!(handle.look(later("alice")).unwrap().allowed());
+    let _looked = handle.look(later("bob")).unwrap();
+    assert!(!limiter.allow("alice", "/").allowed());
+    assert!(!limiter.allow("bob", "/").allowed());
+}
+
+#[test]
 fn a_wait_behind_others_is_until_leases_return_enough() {
     let (limiter, clock) = limiter(leased(2, 1_000));
     let first = limiter.acquire("alice", "/");

@@ -138,7 +138,7 @@ impl Flights {
         let (decision, is_new) =
             (stripe.judge(rules, (key, now, cost)), !stripe.taken.contains_key(&key));
         drop(stripe);
-        let turned_away = is_new && cost > 0 && decision.allowed() && self.is_full(rules, now);
+        let turned_away = is_new && cost > 0 && decision.allowed() && self.is_full(rules);
         let decision = if turned_away { table_full(rules) } else { decision };
         RateLimitResult::new(decision, rules.limit())
     }
@@ -163,10 +163,11 @@ impl Flights {
         &self.stripes[index & STRIPES.saturating_sub(1)]
     }
 
-    fn is_full(&self, rules: Rules, now: Time) -> bool {
+    /// Whether a newcomer finds no room. A look may be at a time yet to come, so it frees only what the mark has passed.
+    fn is_full(&self, rules: Rules) -> bool {
         let is_full = || self.keys.load(Ordering::Relaxed) >= rules.max_keys;
         is_full() && {
-            self.lapse_all(now);
+            self.lapse_all(self.mark.get());
             is_full()
         }
     }
