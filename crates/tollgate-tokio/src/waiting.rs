@@ -124,8 +124,8 @@ impl Waiting {
 
     /// Waits until the client may call the endpoint, at cost 1, for at most `max_wait`.
     ///
-    /// A wait that is known to be longer is answered at once. Behind others who together want more than the limit, it
-    /// may only turn out on the way.
+    /// A wait that would be longer is answered at once, behind others too: it is reckoned with what they want. It turns
+    /// out longer than reckoned only where calls that do not wait take what the line waits for.
     pub async fn until_allowed(&self, client: &str, endpoint: &str, max_wait: Duration) -> Waited {
         let waited = self.until_allowed_n(client, endpoint, 1, max_wait).await;
         waited.unwrap_or_else(|error| Waited::Never(error.result()))

@@ -163,7 +163,8 @@ impl Flights {
         &self.stripes[index & STRIPES.saturating_sub(1)]
     }
 
-    /// Whether a newcomer finds no room. A look may be at a time yet to come, so it frees only what the mark has passed.
+    /// Whether a newcomer finds no room. A look may be at a time yet to come, so it frees only what the mark has
+    /// passed.
     fn is_full(&self, rules: Rules) -> bool {
         let is_full = || self.keys.load(Ordering::Relaxed) >= rules.max_keys;
         is_full() && {
