@@ -301,6 +301,24 @@ fn r67_a_wait_that_is_not_polled_holds_nobody_up_and_a_dropped_one_returns_its_u
 }
 
 #[test]
+fn behind_one_that_is_not_polled_a_line_goes_on_at_the_rate() {
+    run(async {
+        let waiting = Rc::new(waiting(TokenBucket::per_second(100).burst(1)));
+        assert!(waiting.until_allowed("alice", "/", LONG).await.allowed());
+        let mut held = Box::pin(waiting.until_allowed("alice", "/", LONG));
+        assert!(timeout(Duration::ZERO, &mut held).await.is_err());
+        let diary = Diary::default();
+        for name in ["a", "b", "c"] {
+            diary.call(name, &waiting, 1, LONG);
+        }
+        sleep(millis(500)).await;
+        // Once it is clear who is away, nobody waits for it again.
+        diary.reads(&[("a", 110, "allowed"), ("b", 120, "allowed"), ("c", 130, "allowed")]);
+        assert!(held.await.allowed());
+    });
+}
+
+#[test]
 fn l41_waits_keep_to_the_limit_of_each_window_they_fall_in() {
     run(async {
         let window = FixedWindow::new(3, Duration::from_secs(10)).unwrap();

@@ -179,8 +179,15 @@ impl<'a> Segment<'a> {
         if self == Self::Parameter { other } else { self }
     }
 
+    /// Whether some text is matched by both.
     fn meets(self, other: Self) -> bool {
-        self.covers(other) || other.covers(self)
+        match (self, other) {
+            (Self::Literal(text), Self::Literal(other)) => text == other,
+            (Self::Literal(text), Self::Parameter) | (Self::Parameter, Self::Literal(text)) => {
+                !text.is_empty()
+            }
+            (Self::Parameter, Self::Parameter) => true,
+        }
     }
 
     fn covers(self, other: Self) -> bool {
