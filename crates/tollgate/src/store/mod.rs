@@ -13,6 +13,7 @@ mod table;
 
 pub use counts::Counts;
 pub(crate) use held::{Charge, Held};
+pub(crate) use mark::Mark;
 pub(crate) use sharded::Sharded;
 
 /// What a reset found.

@@ -10,7 +10,7 @@ use super::held::{Charge, Held, HeldKey, Refund};
 use super::layout::Layout;
 use super::mark::Mark;
 use super::shard::{Rules, Shard};
-use crate::algorithm::{Algorithm, CarriedOver};
+use crate::algorithm::{Algorithm, CarriedOver, Timeline};
 use crate::clock::Time;
 use crate::config::{Bounds, OnFull};
 use crate::decision::RateLimitResult;
@@ -163,6 +163,16 @@ impl<A: Algorithm> Sharded<A> {
         .unwrap_or_else(|moved| moved.look(hash, now, cost))
     }
 
+    /// A key's state and the time it would be judged at, with the parameters in force: to reckon with, apart from the
+    /// store.
+    pub(crate) fn snapshot(&self, hash: u64, now: Time) -> (A, A::State, Time) {
+        self.with_shard(self.rules.layout.stripe(hash), |store, shard| {
+            let now = store.mark.judge(now);
+            (store.algorithm().clone(), shard.state(&store.rules, hash, now), now)
+        })
+        .unwrap_or_else(|moved| moved.snapshot(hash, now))
+    }
+
     /// Forgets a key's own state.
     pub(crate) fn reset(&self, hash: u64, now: Time) -> ResetReport {
         self.with_shard(self.rules.layout.stripe(hash), |store, shard| {
@@ -287,6 +297,10 @@ impl<A: Algorithm> Refund for Sharded<A> {
             shard.refund(&store.rules, charge, store.mark.advance(now))
         })
         .unwrap_or_else(|moved| moved.algorithm() == self.algorithm() && moved.refund(charge, now))
+    }
+
+    fn timeline(&self) -> Timeline {
+        A::TIMELINE
     }
 }
 
