@@ -353,9 +353,9 @@ fn parameters_that_do_not_go_together_are_told_what_would() {
                 ("per", "year"),
                 ("offset", "Europe/Paris"),
             ],
-            "`maxRequests` is 0; expected a whole number from 1 to 4294967295; `per` is \"year\"; expected one of hour, day, \
-             week, month; `offset` is \"Europe/Paris\"; expected UTC or a fixed offset from it, such as \"+02:00\", from \
-             -12:00 to +14:00",
+            "`maxRequests` is 0; expected a whole number from 1 to 4294967295; to let nobody call, say `deny: true`; \
+             `per` is \"year\"; expected one of hour, day, week, month; `offset` is \"Europe/Paris\"; expected UTC or a \
+             fixed offset from it, such as \"+02:00\", from -12:00 to +14:00",
         ),
         (
             &[("anchor", "calendar"), ("maxRequests", "5"), ("window", "1d")],
