@@ -7,6 +7,7 @@
 //! - `… -- quick`: the main rows, in less than a minute.
 //! - `… -- engine`: the bare side by side with governor.
 //! - `… -- joint`: several limits on one endpoint; fails where two cost more than 2.5 times one.
+//! - `… -- lookup`: how long it takes to find an endpoint's limiter.
 
 mod contenders;
 mod engine;
@@ -14,6 +15,7 @@ mod gates;
 mod joint;
 mod keys;
 mod latency;
+mod lookup;
 mod memory;
 mod quota;
 mod report;
@@ -42,8 +44,12 @@ fn main() -> ExitCode {
             engine::print();
             ExitCode::SUCCESS
         }
+        ["lookup"] => {
+            lookup::print();
+            ExitCode::SUCCESS
+        }
         _ => {
-            eprintln!("usage: bench gates | quick | engine | joint");
+            eprintln!("usage: bench gates | quick | engine | joint | lookup");
             ExitCode::from(USAGE_ERROR)
         }
     }

@@ -49,6 +49,9 @@ fn entry(explanation: &Explanation<'_>) -> String {
         Matched::ByPath(name) => {
             format!("{}: the path, for no entry has the method too", endpoint_name(Some(name)))
         }
+        Matched::ByPattern(name) => {
+            format!("{}: its pattern is the most specific that matches", endpoint_name(Some(name)))
+        }
         Matched::ByDefault | _ => "default: no entry has this name".to_owned(),
     }
 }

@@ -7,6 +7,7 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 use indicatif::{ProgressBar, ProgressStyle};
+use tollgate::LimiterFactory;
 use tollgate_replay::{Input, InputError, Replay, Report, write_decision};
 
 use crate::args::ReplayArgs;
@@ -16,7 +17,9 @@ const STANDARD: &str = "-";
 
 /// Replays the logs: the summary goes to standard output, unless the decisions do.
 pub(crate) fn run(args: &ReplayArgs) -> anyhow::Result<ExitCode> {
-    let replay = Replay::new(tollgate_config::load(&args.config)?)
+    // A log does not say when a request ended.
+    let factory = LimiterFactory::new().for_calls_without_end();
+    let replay = Replay::new(tollgate_config::load_with(&args.config, &factory)?)
         .client(args.client.clone())
         .endpoint(args.endpoint)
         .window(args.reorder.into());

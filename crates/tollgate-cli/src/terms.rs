@@ -2,7 +2,10 @@
 
 use std::time::Duration;
 
-use tollgate::{AnyAlgorithm, FixedWindow, SlidingWindowCounter, SlidingWindowLog, TokenBucket};
+use tollgate::{
+    AnyAlgorithm, CalendarWindow, Concurrency, FixedWindow, SlidingWindowCounter, SlidingWindowLog,
+    TokenBucket,
+};
 
 /// What a limiter grants each key, and what a key takes.
 #[derive(Debug, PartialEq, Eq)]
@@ -18,6 +21,9 @@ pub(crate) struct Terms {
 impl Terms {
     /// The terms of an algorithm; of one that is not built in, only what all algorithms have.
     pub(crate) fn of(algorithm: &AnyAlgorithm) -> Self {
+        if let Some(concurrency) = algorithm.as_concurrency() {
+            return Self::of_concurrency(concurrency);
+        }
         if let Some(bucket) = algorithm.downcast_ref::<TokenBucket>() {
             return Self::of_bucket(*bucket);
         }
@@ -30,6 +36,9 @@ impl Terms {
             let max_requests = u64::from(fixed.max_requests());
             let most = max_requests.saturating_mul(2).saturating_sub(1);
             return Self::of_window(fixed.max_requests(), fixed.window(), most);
+        }
+        if let Some(calendar) = algorithm.downcast_ref::<CalendarWindow>() {
+            return Self::of_calendar(*calendar);
         }
         if let Some(counter) = algorithm.downcast_ref::<SlidingWindowCounter>() {
             let max_requests = u64::from(counter.max_requests());
@@ -47,6 +56,31 @@ impl Terms {
             rate,
             heap_bytes_max: 0,
         }
+    }
+
+    fn of_calendar(window: CalendarWindow) -> Self {
+        let (max_requests, period) = (window.max_requests(), window.period());
+        let offset = window.offset_from_utc();
+        Self {
+            rate: format!("{max_requests} per {period}, {offset}"),
+            worst_case: format!("{} around its end", u64::from(max_requests).saturating_mul(2)),
+            heap_bytes_max: 0,
+        }
+    }
+
+    fn of_concurrency(concurrency: Concurrency) -> Self {
+        /// What each call under way takes beside its key, in the two orders leases are kept in.
+        const LEASE_BYTES: u64 = 56;
+        let most = concurrency.max_in_flight();
+        let (rate, lease_bytes) = match concurrency.lease_time() {
+            Some(lease) => (
+                format!("{most} at once, each {} at most", humantime::format_duration(lease)),
+                LEASE_BYTES,
+            ),
+            None => (format!("{most} at once"), 0),
+        };
+        let heap_bytes_max = u64::from(most).saturating_mul(lease_bytes);
+        Self { rate, worst_case: format!("{most} at once"), heap_bytes_max }
     }
 
     fn of_window(max_requests: u32, window: Duration, most: impl Into<u64>) -> Self {
@@ -70,7 +104,7 @@ fn log_bytes_max(log: &SlidingWindowLog) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use tollgate::Algorithm;
+    use tollgate::{Algorithm, Period};
 
     use super::*;
 
@@ -88,6 +122,8 @@ mod tests {
         assert_eq!(terms(log), ["100 per 1m", "100 in any 1m"]);
         let fixed = FixedWindow::new(100, minute).unwrap();
         assert_eq!(terms(fixed), ["100 per 1m", "199 in any 1m"]);
+        let calendar = CalendarWindow::new(100, Period::Day).unwrap();
+        assert_eq!(terms(calendar), ["100 per day, UTC", "200 around its end"]);
         let counter = SlidingWindowCounter::new(100, Duration::from_millis(1_500)).unwrap();
         assert_eq!(terms(counter), ["100 per 1s 500ms", "198 in any 1s 500ms"]);
         let one = SlidingWindowCounter::new(1, minute).unwrap();

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use tollgate::{Config, ConfigBuilder, Limit, LimiterFactory, Policy};
+use tollgate::{Config, ConfigBuilder, Limit, LimiterFactory, Policy, endpoint_faults};
 
 use crate::entry::{EntryReader, endpoint_of};
 use crate::fields::Fields;
@@ -89,6 +89,7 @@ fn read_endpoints(
         return Vec::new();
     };
     refuse_endpoints_given_twice(nodes, findings);
+    refuse_patterns(nodes, findings);
     let numbered = (1..).zip(nodes);
     numbered.filter_map(|(number, node)| reader.read_entry(number, node, findings)).collect()
 }
@@ -117,6 +118,23 @@ fn refuse_endpoints_given_twice(nodes: &[Node], findings: &mut Findings) {
         if let Some((name, place)) = endpoint {
             seen.refuse_again(name, place.into(), &format!("endpoint {name:?}"), findings);
         }
+    }
+}
+
+/// Has the library say which names are patterns that cannot be read or stand together.
+fn refuse_patterns(nodes: &[Node], findings: &mut Findings) {
+    let endpoint = |node| endpoint_of(node).zip(node.get(ENDPOINT));
+    let endpoints: Vec<_> = nodes.iter().filter_map(endpoint).collect();
+    let names: Vec<_> = endpoints.iter().map(|(name, _)| *name).collect();
+    for fault in endpoint_faults(&names) {
+        let Some((name, place)) = endpoints.get(fault.index()) else { continue };
+        let other = fault.other().and_then(|other| endpoints.get(other));
+        let other = other.map_or_else(String::new, |(_, other)| {
+            format!(" (the other is at line {}, column {})", other.line, other.column)
+        });
+        findings.about(format!("endpoint {name:?}"), |findings| {
+            findings.at(*place, format_args!("{fault}{other}"));
+        });
     }
 }
 

@@ -41,7 +41,7 @@
 //! assert_eq!(
 //!     errors.to_string(),
 //!     "limits.yaml:3:14: default: unknown algorithm `TokenBuckt`; did you mean `TokenBucket`? \
-//!      known are FixedWindow, SlidingWindowCounter, SlidingWindowLog, TokenBucket\n\
+//!      known are Concurrency, FixedWindow, SlidingWindowCounter, SlidingWindowLog, TokenBucket\n\
 //!      limits.yaml:5:3: default: unknown field `maxKey`; did you mean `maxKeys`?"
 //! );
 //! ```
@@ -75,7 +75,14 @@
 //! YAML is read as YAML 1.2 (`yes` and `on` are texts), without tags and merge keys; JSON strictly;
 //! TOML as 1.1. A rate is the decimal as it was written, in all three.
 //!
+//! A path with `{` or `*` is a pattern: in `GET /users/{id}` and `/files/*` a segment in braces
+//! stands for any one, and `*` at the end for any rest. Exact names win over patterns, and of
+//! patterns the most specific. Names are compared as they come, percent-encoding and slashes at the
+//! end included; the front door brings them into one form. (In YAML, a pattern needs quotes where it
+//! stands inside `{ }`.)
+//!
 //! [registered]: tollgate::LimiterFactory::register
+//! [pattern]: tollgate::ConfigBuilder::endpoint
 //!
 //! # Limits
 //! | what | most | beyond it |

@@ -6,7 +6,8 @@ use std::ops::RangeInclusive;
 use serde_json::{Value, json};
 use tollgate::algorithm::WINDOW_MS;
 use tollgate::{
-    LimiterConfig, LimiterFactory, OnFull, Policy, Rate, SlidingWindowLog, TokenBucket,
+    Concurrency, LimiterConfig, LimiterFactory, OnFull, Period, Policy, Rate, SlidingWindowLog,
+    TokenBucket,
 };
 
 use crate::names::{
@@ -17,6 +18,7 @@ use crate::names::{
 
 const DECIMAL: &str = r"\+?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?";
 const UNIT: &str = r"[A-Za-zµ]+";
+const OFFSET: &str = r"^(UTC|[+-](0[0-9]|1[01]):[0-5][0-9]|\+1[23]:[0-5][0-9]|-12:00|\+14:00)$";
 const DURATION: &str = r"([0-9]+(\.[0-9]+)?\s*[A-Za-zµ]+\s*)+";
 
 /// The JSON Schema (draft 2020-12) of config files that use the built-in algorithms, as JSON text.
@@ -70,9 +72,10 @@ fn config() -> Value {
             "sharedLimit": limit(&[]),
             "maxKeys": max_keys(),
             "onFull": on_full(),
+            "Concurrency": concurrency(),
             "TokenBucket": token_bucket(),
             "SlidingWindowLog": window_quota(SlidingWindowLog::MAX_REQUESTS),
-            "FixedWindow": window_quota(u32::MAX),
+            "FixedWindow": fixed_window(),
             "SlidingWindowCounter": window_quota(u32::MAX),
         },
     })
@@ -150,9 +153,11 @@ fn entry() -> Value {
     entry["required"] = json!([ENDPOINT]);
     entry["properties"][ENDPOINT] = json!({
         "description": "The endpoint's name, matched exactly. `/path` answers for every method; \
-            `POST /path` for one, and wins.",
+            `POST /path` for one, and wins. A path with `{name}` for any one segment, or `*` at its \
+            end for any rest, is a pattern: exact names win over it, and of patterns the most \
+            specific.",
         "type": "string",
-        "examples": ["/search", "POST /login"],
+        "examples": ["/search", "POST /login", "GET /users/{id}", "/files/*"],
     });
     entry
 }
@@ -269,6 +274,23 @@ fn token_bucket() -> Value {
     })
 }
 
+fn concurrency() -> Value {
+    json!({
+        "description": "So many calls of a client at once.",
+        "type": "object",
+        "additionalProperties": false,
+        "required": ["maxInFlight"],
+        "properties": {
+            "maxInFlight": whole("The most calls at once.", Concurrency::MAX_IN_FLIGHT),
+            "leaseMs": whole(
+                "How long a call counts at most, in milliseconds. Where nobody says when a call \
+                    ends, as to the decision API, there has to be one.",
+                Concurrency::LEASE_MS,
+            ),
+        },
+    })
+}
+
 fn window_quota(requests_max: u32) -> Value {
     json!({
         "description": "So many requests in a window of time.",
@@ -286,6 +308,37 @@ fn window_quota(requests_max: u32) -> Value {
             },
         },
     })
+}
+
+/// Windows that open with a client's first request, and those of the calendar.
+fn fixed_window() -> Value {
+    let mut first = window_quota(u32::MAX);
+    first["properties"]["anchor"] = json!({
+        "description": "What a window opens with: the first request, unless said.",
+        "const": "first",
+    });
+    let calendar = json!({
+        "description": "So many requests in each hour, day, week or month of the calendar.",
+        "type": "object",
+        "additionalProperties": false,
+        "required": ["anchor", "maxRequests", "per"],
+        "properties": {
+            "anchor": { "const": "calendar" },
+            "maxRequests": whole("The most requests in a period.", 1..=u64::from(u32::MAX)),
+            "per": {
+                "description": "The period; a week begins on Monday.",
+                "enum": Period::WORDS.map(|(word, _)| word),
+            },
+            "offset": {
+                "description": "The distance from UTC whose calendar it is, -12:00 to +14:00; \
+                    summer time is not followed.",
+                "type": "string",
+                "pattern": OFFSET,
+                "default": "UTC",
+            },
+        },
+    });
+    json!({ "oneOf": [first, calendar] })
 }
 
 fn whole(description: &str, range: RangeInclusive<u64>) -> Value {

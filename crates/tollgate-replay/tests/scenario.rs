@@ -29,6 +29,25 @@ fn a_scenario_may_step_back_in_time_and_reload() {
     assert_eq!(scenario.run(), Ok(()));
 }
 
+/// The times of a scenario count from 1970, so its days begin at multiples of 86,400,000 ms.
+#[test]
+fn a_scenario_has_the_calendar_of_its_clock() {
+    let text = "
+name: midnight an hour east of Greenwich
+config:
+  default:
+    algorithm: FixedWindow
+    algoConfig: { anchor: calendar, maxRequests: 2, per: day, offset: +01:00 }
+steps:
+  - { atMs: 82799000, client: a, endpoint: /x, cost: 2, expect: { allowed: true, remaining: 0, resetAfterMs: 1000 } }
+  - { atMs: 82799999, client: a, endpoint: /x, expect: { allowed: false, retryAfterMs: 1 } }
+  - { atMs: 82800000, client: a, endpoint: /x, expect: { allowed: true, remaining: 1, resetAfterMs: 86400000 } }
+  - { atMs: 82700000, client: a, endpoint: /x, cost: 2, expect: { allowed: false, retryAfterMs: 86400000 } }
+";
+    let scenario = Scenario::parse(text, Format::Yaml, "a.yaml").unwrap();
+    assert_eq!(scenario.run(), Ok(()));
+}
+
 #[test]
 fn every_step_that_fails_is_told_with_what_was_expected_and_what_came() {
     let scenario = parse(

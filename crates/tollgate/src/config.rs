@@ -6,10 +6,12 @@ use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use crate::algorithm::IntoAlgorithm;
+use crate::concurrency::Concurrency;
 use crate::factory::AnyAlgorithm;
 use crate::limit::{Limit, ValidLimit};
 use crate::parameters::{Fault, Faults, nearest_name, whole_range};
 use crate::policy::{Policy, ValidPolicy, check_limits};
+use crate::routes::{EndpointFault, Routes};
 
 /// What happens to a client not seen before when a limiter holds as many keys as it may.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -102,6 +104,18 @@ impl LimiterConfig {
     }
 }
 
+impl From<Concurrency> for LimiterConfig {
+    fn from(concurrency: Concurrency) -> Self {
+        Self::of_named(concurrency.into())
+    }
+}
+
+impl From<Result<Concurrency, Faults>> for LimiterConfig {
+    fn from(concurrency: Result<Concurrency, Faults>) -> Self {
+        Self::of(concurrency.map(AnyAlgorithm::from))
+    }
+}
+
 impl<T: IntoAlgorithm> From<T> for LimiterConfig {
     fn from(algorithm: T) -> Self {
         Self::new(algorithm)
@@ -113,6 +127,19 @@ impl<T: IntoAlgorithm> From<T> for LimiterConfig {
 pub(crate) struct ValidLimiter {
     pub(crate) algorithm: AnyAlgorithm,
     pub(crate) bounds: Bounds,
+}
+
+impl ValidLimiter {
+    /// Whether it is a [`Concurrency`], which decides alone.
+    pub(crate) fn counts_calls_under_way(&self) -> bool {
+        self.algorithm.as_concurrency().is_some()
+    }
+}
+
+/// The fault of a [`Concurrency`] where it does not go.
+pub(crate) fn decides_alone(consequence: &str) -> Fault {
+    let message = format!("`Concurrency` counts calls under way, so it {consequence}");
+    Fault::of_field("algorithm", message)
 }
 
 /// The limits of a whole API: a policy for each endpoint named, and a default for every other. Valid by construction,
@@ -132,6 +159,8 @@ pub(crate) struct ValidLimiter {
 pub struct Config {
     pub(crate) default: ValidPolicy,
     pub(crate) endpoints: Vec<(Arc<str>, ValidPolicy)>,
+    /// The patterns among the endpoints' names.
+    pub(crate) routes: Routes,
     /// The limits that endpoints share, by name.
     pub(crate) shared: Vec<ValidLimit>,
     /// The shared limits of every endpoint.
@@ -186,6 +215,42 @@ impl ConfigBuilder {
 
     /// What one endpoint gets: any name, matched exactly. `/path` answers for `METHOD /path` too, unless that has an
     /// entry of its own.
+    ///
+    /// A path with `{` or `*` is a pattern, for one method (`GET /users/{id}`) or for all (`/users/{id}`). A segment
+    /// `{name}` stands for any one segment that is not empty; `*` at the end stands for any rest, the empty one too, so
+    /// `/files/*` matches `/files/` and all below it, and not `/files`. One pattern has one limiter: a client has one
+    /// quota over all endpoints that it matches.
+    ///
+    /// Exact names win over patterns. Of the patterns that match, the most specific wins: the one whose paths the
+    /// others match too; of two with the same paths, the one that names the method. Two patterns of which each matches
+    /// what the other does not, such as `/{a}/x` and `/y/{b}`, are refused together unless what both match, `/y/x`, has
+    /// an entry too. So are two that match the same.
+    ///
+    /// Names are compared byte by byte: nothing is decoded, folded or cut off. `/a`, `/a/`, `/%61` and `/a?x=1` are
+    /// four names, and who calls for requests from outside brings them into one form first. (A brace or star that is
+    /// meant as such cannot be listed; a `%7B` can.)
+    ///
+    /// ```
+    /// use tollgate::{Config, RateLimiter, TokenBucket};
+    ///
+    /// let bucket = |tokens| TokenBucket::per_hour(tokens);
+    /// let config = Config::builder()
+    ///     .default(bucket(1))
+    ///     .endpoint("/users/*", bucket(2))
+    ///     .endpoint("/users/{id}", bucket(3))
+    ///     .endpoint("DELETE /users/{id}", bucket(4))
+    ///     .endpoint("/users/me", bucket(5))
+    ///     .build()?;
+    /// let limiter = RateLimiter::new(config);
+    /// let limit = |endpoint| limiter.limiter(endpoint).limit();
+    ///
+    /// assert_eq!(limit("GET /users/7/posts"), 2);
+    /// assert_eq!(limit("GET /users/7"), 3);
+    /// assert_eq!(limit("DELETE /users/7"), 4);
+    /// assert_eq!(limit("DELETE /users/me"), 5);
+    /// assert_eq!(limit("/users"), 1);
+    /// # Ok::<(), tollgate::Faults>(())
+    /// ```
     pub fn endpoint(mut self, name: impl Into<String>, policy: impl Into<Policy>) -> Self {
         self.endpoints.push((name.into(), policy.into()));
         self
@@ -207,8 +272,8 @@ impl ConfigBuilder {
     /// Checks everything.
     ///
     /// # Errors
-    /// Every fault there is: parameters out of range, an endpoint or a limit given twice, a shared limit that is not
-    /// there, too many limits for one call, no default.
+    /// Every fault there is: parameters out of range, an endpoint or a limit given twice, patterns that cannot be read
+    /// or stand together, a shared limit that is not there, what does not go together for one call, no default.
     pub fn build(self) -> Result<Config, Faults> {
         let mut faults = Vec::new();
         if self.default.is_none() {
@@ -228,11 +293,12 @@ impl ConfigBuilder {
             names.push(name);
         }
         refuse_twice(&names, &mut faults);
+        let routes = routes_of(&names, &mut faults);
         let shared = check_limits(self.shared);
         let shared = shared.map_err(|found| faults.extend(found.iter().cloned())).ok();
         let every = self.every.into_iter().map(Into::into).collect();
         let config = default.zip(shared).map(|(default, shared)| {
-            let config = Config { default, endpoints, shared, every };
+            let config = Config { default, endpoints, routes, shared, every };
             config.check_uses(&mut faults);
             config
         });
@@ -256,6 +322,10 @@ impl Config {
     /// Finds fault with names of shared limits that are not there, and with what does not go together.
     fn check_uses(&self, faults: &mut Vec<Fault>) {
         let known: BTreeSet<_> = self.shared.iter().map(|limit| &*limit.name).collect();
+        for limit in self.shared.iter().filter(|limit| limit.limiter.counts_calls_under_way()) {
+            let fault = decides_alone("cannot be shared between endpoints");
+            faults.push(fault.within(&format_args!("limit {:?}", limit.name)));
+        }
         for name in self.every.iter().filter(|name| !known.contains(&***name)) {
             faults.push(unknown_shared_limit(name, &known).within(&"every"));
         }
@@ -286,6 +356,12 @@ impl Config {
             return Some(Fault::of_field("name", message));
         }
         let limits = policy.own().len().saturating_add(uses.len());
+        if limits > 1 || policy.penalty.is_some() {
+            let mut own = policy.own().iter();
+            if own.any(|limit| limit.limiter.counts_calls_under_way()) {
+                return Some(decides_alone("does not go with other limits or a penalty"));
+            }
+        }
         let most = Policy::LIMITS_MAX;
         match limits {
             0 => Some(Fault::of_entry("no limits; expected at least one, or `unlimited: true`")),
@@ -308,4 +384,15 @@ pub fn unknown_shared_limit(name: &str, known: &BTreeSet<&str>) -> Fault {
         }
     };
     Fault::of_field("use", message)
+}
+
+/// The patterns among the endpoints' names; what is wrong with them is added to the faults.
+fn routes_of(names: &[String], faults: &mut Vec<Fault>) -> Routes {
+    let names: Vec<_> = names.iter().map(String::as_str).collect();
+    Routes::new(&names).unwrap_or_else(|found| {
+        let name = |fault: &EndpointFault| names.get(fault.index()).copied().unwrap_or_default();
+        let of_endpoint = |fault| format!("endpoint {:?}: {fault}", name(&fault));
+        faults.extend(found.into_iter().map(of_endpoint).map(Fault::of_entry));
+        Routes::default()
+    })
 }

@@ -1,8 +1,11 @@
 //! A limiter whose calls cost more than 1 unless they say otherwise.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::clock::Time;
+use crate::concurrency::Permit;
+use crate::decision::CallError;
 use crate::key::Key;
 use crate::limiter::{Decided, DecidedEach, Limiter, Request};
 use crate::receipt::Receipt;
@@ -34,6 +37,14 @@ impl Limiter for Costing {
 
     fn look(&self, request: Request) -> Decided {
         self.limiter.look(request.or_cost(self.cost))
+    }
+
+    fn acquire(&self, request: Request) -> Result<Permit, CallError> {
+        self.limiter.acquire(request.or_cost(self.cost))
+    }
+
+    fn wait_behind(&self, before: &[u64], request: Request) -> Result<Option<Duration>, CallError> {
+        self.limiter.wait_behind(before, request.or_cost(self.cost))
     }
 
     fn key(&self, name: &str) -> Key {

@@ -104,6 +104,8 @@ pub enum Reason {
     /// The table of keys is full and its limiter turns newcomers away
     /// ([`OnFull::Deny`](crate::OnFull::Deny)).
     TableFull,
+    /// As many calls are under way as may be ([`Concurrency`](crate::Concurrency)).
+    TooManyInFlight,
     /// The call's cost is above the limit, so it can never be met.
     CostExceedsLimit,
     /// A limit counts by tenant, and the call names none.
@@ -187,7 +189,10 @@ impl RateLimitResult {
             Some(Reason::TenantMissing) => {
                 Err(CallError::TenantMissing(TenantMissing { result: self }))
             }
-            None | Some(Reason::QuotaUsedUp | Reason::TableFull | Reason::Blocked) => Ok(self),
+            None
+            | Some(
+                Reason::QuotaUsedUp | Reason::TooManyInFlight | Reason::TableFull | Reason::Blocked,
+            ) => Ok(self),
         }
     }
 
@@ -205,6 +210,7 @@ impl RateLimitResult {
             None
             | Some(
                 Reason::QuotaUsedUp
+                | Reason::TooManyInFlight
                 | Reason::CostExceedsLimit
                 | Reason::TenantMissing
                 | Reason::Blocked,
@@ -219,6 +225,10 @@ impl RateLimitResult {
     pub fn retry_after_ms(&self) -> Option<u64> {
         match self.reason() {
             Some(Reason::QuotaUsedUp) => Some(self.figures.retry_after_ms(self.limit).max(1)),
+            // Only leases promise when a place is free.
+            Some(Reason::TooManyInFlight) => {
+                Some(self.figures.retry_after_ms(self.limit)).filter(|wait_ms| *wait_ms > 0)
+            }
             None
             | Some(
                 Reason::TableFull
@@ -278,6 +288,18 @@ impl CallError {
         }
     }
 
+    /// The same, said by the limit of this name.
+    pub(crate) fn said_by(self, name: LimitName) -> Self {
+        match self {
+            Self::CostExceedsLimit(CostExceedsLimit { cost, result }) => {
+                CostExceedsLimit { cost, result: result.said_by(name) }.into()
+            }
+            Self::TenantMissing(TenantMissing { result }) => {
+                TenantMissing { result: result.said_by(name) }.into()
+            }
+        }
+    }
+
     /// For calls that cannot name a tenant: the lack of one is a denial with a reason.
     pub(crate) fn of_cost(self) -> Result<RateLimitResult, CostExceedsLimit> {
         match self {
@@ -318,6 +340,11 @@ pub struct TenantMissing {
 }
 
 impl TenantMissing {
+    /// By the limit of this name.
+    pub(crate) const fn said_by(name: LimitName, limit: u32) -> Self {
+        Self { result: RateLimitResult::refused(Reason::TenantMissing, limit).said_by(name) }
+    }
+
     /// A denial without figures, by the limit that counts by tenant; `retry_after_ms` is `None`.
     pub const fn result(&self) -> RateLimitResult {
         self.result

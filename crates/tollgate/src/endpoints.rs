@@ -1,6 +1,6 @@
 //! Which limiter answers for which endpoint: made whole from a config, followed by the next one whole.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
@@ -8,16 +8,18 @@ use foldhash::fast::RandomState;
 
 use crate::config::{Bounds, Config, OnFull};
 use crate::costing::Costing;
-use crate::factory::AnyAlgorithm;
 use crate::joint::{JointLimiter, JointMember};
+use crate::keyed::Keyed;
 use crate::limit::{Mode, ValidLimit};
 use crate::limit_name::LimitName;
 use crate::limiter::{Environment, Limiter};
-use crate::member::Member;
+use crate::member::{AtWork, Member};
 use crate::outright::{Exempting, Outright};
 use crate::penalty::Penalty;
 use crate::policy::{ValidPolicy, ValidRule};
 use crate::reload::{Change, ReloadReport};
+use crate::routes::{apart, is_pattern};
+use crate::scoped::Scoped;
 use crate::store::Counts;
 use crate::summary::Owner;
 use crate::tally::Tally;
@@ -26,9 +28,10 @@ use crate::tally::Tally;
 #[derive(Debug)]
 pub(crate) struct Endpoints {
     default: Running,
-    named: HashMap<Arc<str>, Running, RandomState>,
-    /// The names in the order of the config.
-    order: Vec<Arc<str>>,
+    /// All others, in the order of the config.
+    entries: Vec<(Arc<str>, Running)>,
+    /// The limiters of all others by their names. (That of a pattern is no endpoint's name, and is not here.)
+    exact: HashMap<Arc<str>, Arc<dyn Limiter>, RandomState>,
     /// The limits that endpoints share.
     shared: Vec<RunningLimit>,
     config: Arc<Config>,
@@ -43,14 +46,14 @@ struct Running {
     /// Whether one limit answers for it, so that what the limit counts is what the endpoint does.
     is_alone: bool,
     /// What blocks clients after too many denials, and what it was made from.
-    penalty: Option<(Penalty, Arc<dyn Member>)>,
+    penalty: Option<(Penalty, Arc<Keyed<Penalty>>)>,
     tallies: Tallies,
 }
 
 /// A limit at work, and what it was made from.
 #[derive(Clone, Debug)]
 struct RunningLimit {
-    limiter: Arc<dyn Member>,
+    limiter: AtWork,
     limit: ValidLimit,
     /// Whether it was given a name, and does not only bear its entry's.
     is_named: bool,
@@ -93,12 +96,34 @@ impl Endpoints {
         Succession { config, environment, before: Some(self), report }.run()
     }
 
-    /// The limiter of an endpoint: by the exact name, else by the path of `METHOD /path`, else the default.
+    /// The limiter of an endpoint: by the exact name, else by the path of `METHOD /path`, else by the most specific
+    /// pattern, else the default.
     #[inline]
     pub(crate) fn find(&self, endpoint: &str) -> &Arc<dyn Limiter> {
-        let exact = self.named.get(endpoint);
-        let found = exact.or_else(|| self.named.get(path_of(endpoint)?));
-        &found.unwrap_or(&self.default).limiter
+        match self.exact.get(endpoint) {
+            Some(limiter) => limiter,
+            None => self.find_by_path(endpoint),
+        }
+    }
+
+    fn find_by_path(&self, endpoint: &str) -> &Arc<dyn Limiter> {
+        let (method, path) = apart(endpoint);
+        let by_name = method.and_then(|_| self.exact.get(path));
+        let by_pattern = || Some(&self.by_pattern(method, path)?.1.limiter);
+        by_name.or_else(by_pattern).unwrap_or(&self.default.limiter)
+    }
+
+    /// The name of the entry whose limiter [`find`](Self::find) finds.
+    pub(crate) fn entry(&self, endpoint: &str) -> Option<&Arc<str>> {
+        let by_name = |name| Some(self.exact.get_key_value(name)?.0);
+        let (method, path) = apart(endpoint);
+        by_name(endpoint)
+            .or_else(|| method.and_then(|_| by_name(path)))
+            .or_else(|| Some(&self.by_pattern(method, path)?.0))
+    }
+
+    fn by_pattern(&self, method: Option<&str>, path: &str) -> Option<&(Arc<str>, Running)> {
+        self.entries.get(self.config.routes.find(method, path)?)
     }
 
     /// What the limiters were made from.
@@ -128,15 +153,21 @@ impl Endpoints {
     }
 
     fn iter(&self) -> impl Iterator<Item = (Option<&Arc<str>>, &Running)> {
-        let named = |name| Some((Some(name), self.named.get(name)?));
-        std::iter::once((None, &self.default)).chain(self.order.iter().filter_map(named))
+        let named = self.entries.iter().map(|(name, running)| (Some(name), running));
+        std::iter::once((None, &self.default)).chain(named)
     }
 }
 
 impl RunningLimit {
     fn counts(&self, endpoint: Option<Arc<str>>, is_shared: bool) -> LimitCounts {
-        let (limit, counts) = (Arc::clone(&self.limit.name), self.limiter.counts());
+        let (limit, counts) = (Arc::clone(&self.limit.name), self.limiter.limiter().counts());
         LimitCounts { endpoint, is_shared, limit, mode: self.limit.mode, counts }
+    }
+
+    /// The limiter of a limit that decides alone.
+    fn alone(&self) -> Scoped {
+        let limiter = self.limiter.clone().into_limiter();
+        Scoped { name: LimitName::of(&self.limit.name), scope: self.limit.scope, limiter }
     }
 
     fn shown_name(&self) -> Option<&str> {
@@ -162,26 +193,27 @@ impl<'a> Succession<'a> {
         let default_before = before.map(|before| &before.default);
         let default =
             self.entry(Owner::Default, &config.default, &shared, (default_before, &mut removed));
-        let mut named = HashMap::default();
-        let mut order = Vec::new();
+        let entries_before = before.map_or(&[][..], |before| &before.entries);
+        let by_name: HashMap<_, _> =
+            entries_before.iter().map(|(name, running)| (name, running)).collect();
+        let mut entries = Vec::new();
         for (name, policy) in &config.endpoints {
-            let running = before.and_then(|before| before.named.get(name));
             let owner = Owner::Endpoint(name);
+            let running = by_name.get(name).copied();
             let next = self.entry(owner, policy, &shared, (running, &mut removed));
-            named.insert(Arc::clone(name), next);
-            order.push(Arc::clone(name));
+            entries.push((Arc::clone(name), next));
         }
-        let endpoints_before = before.into_iter().flat_map(|before| {
-            before.order.iter().filter_map(|name| Some((name, before.named.get(name)?)))
-        });
-        for (name, running) in endpoints_before.filter(|(name, _)| !named.contains_key(*name)) {
+        let after: HashSet<_> = config.endpoints.iter().map(|(name, _)| name).collect();
+        for (name, running) in entries_before.iter().filter(|(name, _)| !after.contains(name)) {
             removed.extend(running.limits.iter().map(|limit| (Owner::Endpoint(name), limit)));
         }
         for (owner, limit) in removed {
             self.report.record(owner, limit.shown_name(), Change::Removed);
         }
-        let config = Arc::clone(config);
-        (Endpoints { default, named, order, shared, config }, self.report)
+        let plain = entries.iter().filter(|(name, _)| !is_pattern(name));
+        let exact = plain.map(|(name, running)| (Arc::clone(name), Arc::clone(&running.limiter)));
+        let (exact, config) = (exact.collect(), Arc::clone(config));
+        (Endpoints { default, entries, exact, shared, config }, self.report)
     }
 
     /// What answers for one endpoint.
@@ -198,7 +230,10 @@ impl<'a> Succession<'a> {
         let tallies = before.map(|before| before.tallies.clone()).unwrap_or_default();
         let penalty_before = before.and_then(|before| before.penalty.as_ref());
         let penalty = policy.penalty.map(|penalty| self.penalty(penalty, penalty_before));
-        let by_denials = penalty.as_ref().map(|(_, limiter)| Arc::clone(limiter));
+        let by_denials = penalty.as_ref().map(|(_, limiter)| {
+            let limiter: Arc<dyn Member> = Arc::<Keyed<Penalty>>::clone(limiter);
+            limiter
+        });
         let limiter = self.limiter(policy, (&limits, shared), by_denials, &tallies);
         let is_alone = !is_named && self.config.uses(policy).is_empty();
         Running { limiter, limits, is_alone, penalty, tallies }
@@ -231,11 +266,7 @@ impl<'a> Succession<'a> {
     }
 
     /// The limiter that comes after `running`.
-    fn follow(
-        &self,
-        limit: &ValidLimit,
-        running: Option<&RunningLimit>,
-    ) -> (Change, Arc<dyn Member>) {
+    fn follow(&self, limit: &ValidLimit, running: Option<&RunningLimit>) -> (Change, AtWork) {
         let (algorithm, bounds) = (&limit.limiter.algorithm, limit.limiter.bounds);
         let start = || algorithm.limiter(bounds, self.environment);
         let Some(running) = running else { return (Change::New, start()) };
@@ -245,9 +276,9 @@ impl<'a> Succession<'a> {
         if running.limit.limiter == limit.limiter {
             let is_same = running.limit.mode == limit.mode && running.limit.name == limit.name;
             let change = if is_same { Change::Kept } else { Change::Changed { forgiven: 0 } };
-            return (change, Arc::clone(&running.limiter));
+            return (change, running.limiter.clone());
         }
-        match algorithm.limiter_after(&*running.limiter, bounds) {
+        match algorithm.limiter_after(running.limiter.limiter(), bounds) {
             Some((limiter, forgiven)) => (Change::Changed { forgiven }, limiter),
             None => (Change::Replaced, start()),
         }
@@ -258,18 +289,15 @@ impl<'a> Succession<'a> {
     fn penalty(
         &self,
         penalty: Penalty,
-        before: Option<&(Penalty, Arc<dyn Member>)>,
-    ) -> (Penalty, Arc<dyn Member>) {
-        let algorithm = AnyAlgorithm::new(penalty);
+        before: Option<&(Penalty, Arc<Keyed<Penalty>>)>,
+    ) -> (Penalty, Arc<Keyed<Penalty>>) {
         let bounds = Bounds { on_full: OnFull::Admit, ..Bounds::default() };
         let limiter = match before {
-            Some((before, limiter)) if *before == penalty => Some(Arc::clone(limiter)),
-            Some((_, limiter)) => {
-                algorithm.limiter_after(&**limiter, bounds).map(|(limiter, _)| limiter)
-            }
-            None => None,
+            Some((before, limiter)) if *before == penalty => Arc::clone(limiter),
+            Some((_, limiter)) => Arc::new(limiter.moved_to(penalty, bounds).0),
+            None => Arc::new(Keyed::with_bounds(penalty, bounds, self.environment)),
         };
-        (penalty, limiter.unwrap_or_else(|| algorithm.limiter(bounds, self.environment)))
+        (penalty, limiter)
     }
 
     /// Joins the limits of an endpoint, its own and those that are shared.
@@ -287,15 +315,16 @@ impl<'a> Succession<'a> {
             (ValidRule::Unlimited, _) => Arc::new(Outright::unlimited(environment(), together())),
             (ValidRule::Deny, _) => Arc::new(Outright::blocked(environment(), together())),
             (ValidRule::One(_), [only]) if uses.is_empty() && penalty.is_none() => {
-                Arc::<dyn Member>::clone(&only.limiter)
+                only.limiter.clone().into_limiter()
             }
+            (_, [only]) if only.limiter.as_member().is_none() => Arc::new(only.alone()),
             (ValidRule::One(_) | ValidRule::Limits(_), _) => {
                 let of_others = uses.iter().filter_map(|(limit, times)| {
                     let running = shared.iter().find(|other| other.limit.name == limit.name)?;
                     Some((running, *times, true))
                 });
                 let all = own.iter().map(|limit| (limit, 1, false)).chain(of_others);
-                let members = all.enumerate().map(member).collect();
+                let members = all.enumerate().filter_map(member).collect();
                 Arc::new(JointLimiter::new(members, penalty, environment(), together()))
             }
         };
@@ -312,22 +341,17 @@ impl<'a> Succession<'a> {
     }
 }
 
-fn member((place, (running, times, shared)): (usize, (&RunningLimit, u32, bool))) -> JointMember {
-    JointMember {
+fn member(
+    (place, (running, times, shared)): (usize, (&RunningLimit, u32, bool)),
+) -> Option<JointMember> {
+    Some(JointMember {
         name: LimitName::of(&running.limit.name),
         place,
         scope: running.limit.scope,
         mode: running.limit.mode,
         times,
         shared,
-        limiter: Arc::clone(&running.limiter),
+        limiter: Arc::clone(running.limiter.as_member()?),
         denies_until: AtomicU64::new(0),
-    }
-}
-
-/// The path of `METHOD /path`, where the endpoint is of that form.
-pub(crate) fn path_of(endpoint: &str) -> Option<&str> {
-    let (method, path) = endpoint.split_once(' ')?;
-    let is_method = method.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'-');
-    (is_method && !method.is_empty() && path.starts_with('/')).then_some(path)
+    })
 }

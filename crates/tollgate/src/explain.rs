@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use crate::config::Config;
-use crate::endpoints::path_of;
 use crate::limit::{Mode, Scope};
 use crate::rate_limiter::Call;
+use crate::routes::{apart, is_pattern};
 use crate::summary::{LimiterSummary, PolicyKind, PolicySummary};
 
 /// Why an entry answers for an endpoint.
@@ -16,6 +16,8 @@ pub enum Matched<'a> {
     Exactly(&'a str),
     /// It has the path of `METHOD /path`, and no entry has the whole name.
     ByPath(&'a str),
+    /// It is the most specific pattern that matches, and no entry has the name or the path.
+    ByPattern(&'a str),
     /// No entry has the name, so the default answers.
     ByDefault,
 }
@@ -65,16 +67,14 @@ impl Config {
     /// # Ok::<(), tollgate::Faults>(())
     /// ```
     pub fn explain<'a>(&'a self, call: &Call<'a>) -> Explanation<'a> {
-        let named = |name: &str| self.policies().find(|policy| policy.endpoint() == Some(name));
-        let exact = || named(call.endpoint_name()).map(|policy| (policy, true));
-        let by_path = || Some((named(path_of(call.endpoint_name())?)?, false));
-        let found = exact().or_else(by_path);
-        let matched = match found.map(|(policy, exact)| (policy.endpoint(), exact)) {
-            Some((Some(name), true)) => Matched::Exactly(name),
-            Some((Some(name), false)) => Matched::ByPath(name),
-            Some((None, _)) | None => Matched::ByDefault,
+        let matched = self.matched(call.endpoint_name());
+        let policy = match matched {
+            Matched::Exactly(name) | Matched::ByPath(name) | Matched::ByPattern(name) => {
+                self.policies().find(|policy| policy.endpoint() == Some(name))
+            }
+            Matched::ByDefault => None,
         };
-        let policy = found.map_or_else(|| self.default_policy(), |(policy, _)| policy);
+        let policy = policy.unwrap_or_else(|| self.default_policy());
         let is_exempt = policy.exempt().any(|client| client == call.client_name());
         let explained = |(limit, times): (LimiterSummary<'a>, u32)| {
             let key = match limit.scope {
@@ -88,6 +88,22 @@ impl Config {
         let limits = limits.into_iter().map(explained).collect();
         let cost = call.cost_given().unwrap_or_else(|| policy.cost());
         Explanation { matched, policy, is_exempt, cost, limits }
+    }
+
+    /// Which entry answers for an endpoint, as the door finds it.
+    fn matched(&self, endpoint: &str) -> Matched<'_> {
+        let (method, path) = apart(endpoint);
+        let named = |name: &str| {
+            let mut names = self.endpoints.iter().map(|(name, _)| &**name);
+            names.find(|entry| *entry == name && !is_pattern(entry))
+        };
+        let by_path = || Some(Matched::ByPath(method.and_then(|_| named(path))?));
+        let by_pattern = || {
+            let (name, _) = self.endpoints.get(self.routes.find(method, path)?)?;
+            Some(Matched::ByPattern(name))
+        };
+        let found = named(endpoint).map(Matched::Exactly).or_else(by_path).or_else(by_pattern);
+        found.unwrap_or(Matched::ByDefault)
     }
 }
 

@@ -7,11 +7,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::algorithm::{
-    Algorithm, FixedWindow, SlidingWindowCounter, SlidingWindowLog, TokenBucket,
+    Algorithm, Anchor, CalendarWindow, FixedWindow, SlidingWindowCounter, SlidingWindowLog,
+    TokenBucket,
 };
+use crate::concurrency::{Concurrency, ConcurrencyLimiter};
 use crate::config::Bounds;
-use crate::limiter::{Environment, Keyed, Limiter};
-use crate::member::Member;
+use crate::keyed::Keyed;
+use crate::limiter::{Environment, Limiter};
+use crate::member::AtWork;
 use crate::parameters::{Fault, Faults, Parameters, nearest_name};
 use crate::store::Store;
 
@@ -46,21 +49,32 @@ impl LimiterFactory {
         Self { constructors: BTreeMap::new() }
             .register("TokenBucket", TokenBucket::from_parameters)
             .register("SlidingWindowLog", SlidingWindowLog::from_parameters)
-            .register("FixedWindow", FixedWindow::from_parameters)
             .register("SlidingWindowCounter", SlidingWindowCounter::from_parameters)
+            .with("FixedWindow", Arc::new(fixed_window))
+            .with("Concurrency", Arc::new(concurrency))
     }
 
     /// Adds an algorithm under a name. A name that is known already means the new one from then on.
     #[must_use]
     pub fn register<A: Algorithm>(
-        mut self,
+        self,
         name: impl Into<String>,
         constructor: impl Fn(&Parameters) -> Result<A, Faults> + Send + Sync + 'static,
     ) -> Self {
-        let erased: Constructor =
-            Arc::new(move |parameters| constructor(parameters).map(AnyAlgorithm::new));
-        self.constructors.insert(name.into(), erased);
+        let erased = move |parameters: &_| constructor(parameters).map(AnyAlgorithm::new);
+        self.with(name, Arc::new(erased))
+    }
+
+    fn with(mut self, name: impl Into<String>, constructor: Constructor) -> Self {
+        self.constructors.insert(name.into(), constructor);
         self
+    }
+
+    /// For front doors that never learn when a call ends: a `Concurrency` without `leaseMs` is a fault here, since its
+    /// places would never be taken, or never be returned.
+    #[must_use]
+    pub fn for_calls_without_end(self) -> Self {
+        self.with("Concurrency", Arc::new(leased_concurrency))
     }
 
     /// The names known, in alphabetical order.
@@ -90,7 +104,7 @@ impl LimiterFactory {
         parameters: &Parameters,
         environment: &Environment,
     ) -> Result<Arc<dyn Limiter>, Faults> {
-        Ok(self.algorithm(name, parameters)?.limiter(Bounds::default(), environment))
+        Ok(self.algorithm(name, parameters)?.limiter(Bounds::default(), environment).into_limiter())
     }
 
     fn unknown(&self, name: &str) -> Fault {
@@ -115,6 +129,24 @@ impl fmt::Debug for LimiterFactory {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_set().entries(self.names()).finish()
     }
+}
+
+/// Both kinds of fixed window, by what their windows begin with.
+fn fixed_window(parameters: &Parameters) -> Result<AnyAlgorithm, Faults> {
+    match Anchor::of(parameters) {
+        Anchor::First => FixedWindow::from_parameters(parameters).map(AnyAlgorithm::new),
+        Anchor::Calendar => CalendarWindow::from_parameters(parameters).map(AnyAlgorithm::new),
+    }
+}
+
+fn concurrency(parameters: &Parameters) -> Result<AnyAlgorithm, Faults> {
+    Concurrency::from_parameters(parameters).map(AnyAlgorithm::from)
+}
+
+fn leased_concurrency(parameters: &Parameters) -> Result<AnyAlgorithm, Faults> {
+    let concurrency = Concurrency::from_parameters(parameters)?;
+    concurrency.expect_lease()?;
+    Ok(concurrency.into())
 }
 
 /// Any algorithm with its parameters, its type forgotten: what a config holds.
@@ -153,6 +185,12 @@ impl AnyAlgorithm {
         self.algorithm.most_in(time)
     }
 
+    /// The bound on calls under way, where it is one and no algorithm.
+    pub fn as_concurrency(&self) -> Option<Concurrency> {
+        let any: &dyn Any = &*self.algorithm;
+        any.downcast_ref::<Concurrency>().copied()
+    }
+
     /// Bytes a key takes in the table, without what its state has on the heap.
     pub fn bytes_per_key(&self) -> usize {
         self.algorithm.bytes_per_key()
@@ -166,7 +204,7 @@ impl AnyAlgorithm {
         Self { name: name.into(), ..self }
     }
 
-    pub(crate) fn limiter(&self, bounds: Bounds, environment: &Environment) -> Arc<dyn Member> {
+    pub(crate) fn limiter(&self, bounds: Bounds, environment: &Environment) -> AtWork {
         self.algorithm.make(bounds, environment)
     }
 
@@ -176,8 +214,14 @@ impl AnyAlgorithm {
         &self,
         running: &dyn Limiter,
         bounds: Bounds,
-    ) -> Option<(Arc<dyn Member>, u64)> {
+    ) -> Option<(AtWork, u64)> {
         self.algorithm.make_after(running, bounds)
+    }
+}
+
+impl From<Concurrency> for AnyAlgorithm {
+    fn from(concurrency: Concurrency) -> Self {
+        Self { name: "Concurrency".into(), algorithm: Arc::new(concurrency) }
     }
 }
 
@@ -201,8 +245,8 @@ trait MakeLimiter: Any + fmt::Debug + Send + Sync {
     fn bytes_per_key(&self) -> usize;
     fn table_bytes_max(&self, bounds: Bounds) -> u64;
     fn equals(&self, other: &dyn MakeLimiter) -> bool;
-    fn make(&self, bounds: Bounds, environment: &Environment) -> Arc<dyn Member>;
-    fn make_after(&self, running: &dyn Limiter, bounds: Bounds) -> Option<(Arc<dyn Member>, u64)>;
+    fn make(&self, bounds: Bounds, environment: &Environment) -> AtWork;
+    fn make_after(&self, running: &dyn Limiter, bounds: Bounds) -> Option<(AtWork, u64)>;
 }
 
 struct Maker<A>(A);
@@ -235,14 +279,48 @@ impl<A: Algorithm> MakeLimiter for Maker<A> {
         other.downcast_ref::<Self>().is_some_and(|other| self.0 == other.0)
     }
 
-    fn make(&self, bounds: Bounds, environment: &Environment) -> Arc<dyn Member> {
-        Arc::new(Keyed::with_bounds(self.0.clone(), bounds, environment))
+    fn make(&self, bounds: Bounds, environment: &Environment) -> AtWork {
+        AtWork::Member(Arc::new(Keyed::with_bounds(self.0.clone(), bounds, environment)))
     }
 
-    fn make_after(&self, running: &dyn Limiter, bounds: Bounds) -> Option<(Arc<dyn Member>, u64)> {
+    fn make_after(&self, running: &dyn Limiter, bounds: Bounds) -> Option<(AtWork, u64)> {
         let running: &dyn Any = running;
         let running = running.downcast_ref::<Keyed<A>>()?;
         let (limiter, forgiven) = running.moved_to(self.0.clone(), bounds);
-        Some((Arc::new(limiter), forgiven))
+        Some((AtWork::Member(Arc::new(limiter)), forgiven))
+    }
+}
+
+impl MakeLimiter for Concurrency {
+    fn limit(&self) -> u32 {
+        self.max_in_flight()
+    }
+
+    /// Calls that are short may be any number.
+    fn most_in(&self, _time: Duration) -> Option<u64> {
+        None
+    }
+
+    fn bytes_per_key(&self) -> usize {
+        ConcurrencyLimiter::BYTES_PER_KEY
+    }
+
+    fn table_bytes_max(&self, bounds: Bounds) -> u64 {
+        ConcurrencyLimiter::table_bytes_max(bounds)
+    }
+
+    fn equals(&self, other: &dyn MakeLimiter) -> bool {
+        let other: &dyn Any = other;
+        other.downcast_ref::<Self>() == Some(self)
+    }
+
+    fn make(&self, bounds: Bounds, environment: &Environment) -> AtWork {
+        AtWork::Alone(Arc::new(ConcurrencyLimiter::new(*self, bounds, environment)))
+    }
+
+    fn make_after(&self, running: &dyn Limiter, bounds: Bounds) -> Option<(AtWork, u64)> {
+        let running: &dyn Any = running;
+        let running = running.downcast_ref::<ConcurrencyLimiter>()?;
+        Some((AtWork::Alone(Arc::new(running.moved_to(*self, bounds))), 0))
     }
 }

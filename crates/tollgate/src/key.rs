@@ -13,7 +13,7 @@ use siphasher::sip::SipHasher13;
 /// Names are not kept: state takes a fraction of the memory, and no client id lies in it. With ten million live
 /// keys the chance that any two share a hash is 3 in a million; two that do share one quota, so they may be
 /// denied too early, never admitted too often.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Key(pub(crate) u64);
 
 /// Turns names into [`Key`]s, under a secret that is drawn anew for each hasher.

@@ -34,6 +34,9 @@
 //! | [`SlidingWindowLog`] | `maxRequests` | 48, and 4 a request | a ceiling that must hold in every window |
 //! | [`SlidingWindowCounter`] | 2 × `maxRequests` - 2 | 24 | close to the log, for large quotas |
 //! | [`FixedWindow`] | 2 × `maxRequests` - 1 | 20 | where a seam between windows does no harm |
+//! | [`CalendarWindow`] | 2 × `maxRequests` | 20 | a quota of the hour, the day, the week or the month |
+//!
+//! How many calls a client has under way at once is bounded by a [`Concurrency`], which is no rate.
 //!
 //! The pages of [`algorithm`] say more. One of your own implements [`Algorithm`].
 //!
@@ -69,6 +72,7 @@
 
 pub mod algorithm;
 mod clock;
+mod concurrency;
 mod config;
 mod costing;
 mod decision;
@@ -77,6 +81,7 @@ mod explain;
 mod factory;
 mod joint;
 mod key;
+mod keyed;
 mod limit;
 mod limit_name;
 mod limiter;
@@ -89,27 +94,29 @@ mod rate;
 mod rate_limiter;
 mod receipt;
 mod reload;
+mod routes;
+mod scoped;
 mod store;
 mod summary;
 mod tally;
+mod wall_clock;
 mod wide;
 
 pub use algorithm::{
-    Algorithm, CarriedOver, FixedWindow, IntoAlgorithm, SlidingWindowCounter, SlidingWindowLog,
-    TokenBucket,
+    Algorithm, CalendarWindow, CarriedOver, FixedWindow, IntoAlgorithm, Offset, Period,
+    SlidingWindowCounter, SlidingWindowLog, Timeline, TokenBucket,
 };
 pub use clock::{Clock, ManualClock, MonotonicClock, Time};
+pub use concurrency::{Concurrency, Permit};
 pub use config::{Config, ConfigBuilder, LimiterConfig, OnFull, unknown_shared_limit};
 pub use decision::{CallError, CostExceedsLimit, Decision, RateLimitResult, Reason, TenantMissing};
 pub use endpoints::LimitCounts;
 pub use explain::{Explained, Explanation, Matched};
 pub use factory::{AnyAlgorithm, LimiterFactory};
 pub use key::{Key, KeyHasher};
+pub use keyed::{Keyed, SlidingWindowLogLimiter, TokenBucketLimiter};
 pub use limit::{Limit, Mode, Scope};
-pub use limiter::{
-    Decided, DecidedEach, Environment, Keyed, LimitResult, Limiter, Request,
-    SlidingWindowLogLimiter, TokenBucketLimiter,
-};
+pub use limiter::{Decided, DecidedEach, Environment, LimitResult, Limiter, Request};
 pub use parameters::{
     Fault, Faults, ParameterReader, Parameters, Value, nearest_name, unknown_field,
 };
@@ -118,8 +125,10 @@ pub use rate::{Rate, RateError};
 pub use rate_limiter::{Call, RateLimiter, RateLimiterBuilder};
 pub use receipt::Receipt;
 pub use reload::{Change, LimitChange, ReloadReport};
+pub use routes::{EndpointFault, endpoint_faults};
 pub use store::{Counts, ResetReport};
 pub use summary::{LimiterSummary, Owner, PolicyKind, PolicySummary};
+pub use wall_clock::{SystemWallClock, WallClock};
 
 /// The examples of the README are tests.
 #[cfg(doctest)]

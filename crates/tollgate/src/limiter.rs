@@ -1,41 +1,53 @@
-//! One limiter: the trait, and the one type that joins algorithm, store and clock.
+//! One limiter, whatever it is: what it is asked, and what it answers.
 
 use std::any::Any;
 use std::fmt::Debug;
 use std::sync::Arc;
+use std::time::Duration;
 
-use crate::algorithm::{Algorithm, SlidingWindowLog, TokenBucket};
+use crate::algorithm::Timeline;
 use crate::clock::{Clock, ClockSource, MonotonicClock, Time};
-use crate::config::{Bounds, LimiterConfig, OnFull};
+use crate::concurrency::Permit;
 use crate::decision::{CallError, CostExceedsLimit, RateLimitResult};
 use crate::key::{Key, KeyHasher};
 use crate::limit::{Mode, Scope};
 use crate::receipt::Receipt;
-use crate::store::{Counts, ResetReport, Store};
+use crate::store::{Counts, ResetReport};
+use crate::wall_clock::{SystemWallClock, WallClock, WallClockSource};
 
-/// A token bucket for each key.
-pub type TokenBucketLimiter = Keyed<TokenBucket>;
-
-/// A sliding window log for each key.
-pub type SlidingWindowLogLimiter = Keyed<SlidingWindowLog>;
-
-/// What the limiters of one place share: the clock they ask, and the secret their keys are hashed under.
+/// What the limiters of one place share: the clocks they ask, and the secret their keys are hashed under.
 #[derive(Clone, Debug)]
 pub struct Environment {
     clock: ClockSource,
+    wall_clock: WallClockSource,
     hasher: KeyHasher,
 }
 
 impl Environment {
-    /// The machine's monotonic clock, and a secure hash under a random key.
+    /// The machine's monotonic clock and wall clock, and a secure hash under a random key.
     pub fn new() -> Self {
         let clock = ClockSource::Monotonic(MonotonicClock::new());
-        Self { clock, hasher: KeyHasher::secure() }
+        let wall_clock = WallClockSource::System(SystemWallClock::new());
+        Self { clock, wall_clock, hasher: KeyHasher::secure() }
     }
 
     /// A clock of your own, such as a [`ManualClock`](crate::ManualClock), and a secure hash under a random key.
+    ///
+    /// The clock is the wall clock too, as if its origin were the beginning of 1970 UTC, unless another one is given.
     pub fn with_clock(clock: impl Clock + 'static) -> Self {
-        Self { clock: ClockSource::Injected(Arc::new(clock)), hasher: KeyHasher::secure() }
+        let clock = ClockSource::Injected(Arc::new(clock));
+        let wall_clock = WallClockSource::TimesOfDecisions;
+        Self { clock, wall_clock, hasher: KeyHasher::secure() }
+    }
+
+    /// With another wall clock, which only windows on the calendar ask.
+    #[must_use]
+    pub fn with_wall_clock(self, clock: impl WallClock + 'static) -> Self {
+        self.with_wall_clock_of(WallClockSource::Injected(Arc::new(clock)))
+    }
+
+    pub(crate) fn with_wall_clock_of(self, wall_clock: WallClockSource) -> Self {
+        Self { wall_clock, ..self }
     }
 
     /// With another hash for keys.
@@ -51,6 +63,15 @@ impl Environment {
     pub(crate) fn now(&self) -> Time {
         self.clock.now()
     }
+
+    /// A time of the clock, now unless one is given, on an algorithm's timeline.
+    #[inline]
+    pub(crate) fn time_on(&self, timeline: Timeline, at: Option<Time>) -> Time {
+        match timeline {
+            Timeline::Monotonic => at.unwrap_or_else(|| self.now()),
+            Timeline::Calendar => self.wall_clock.at(at, || self.now()),
+        }
+    }
 }
 
 impl Default for Environment {
@@ -58,6 +79,9 @@ impl Default for Environment {
         Self::new()
     }
 }
+
+/// The key of a limit that counts everybody's calls together.
+const EVERYBODY: Key = Key(1);
 
 /// A call to one limiter: whose, at what cost, and when.
 #[derive(Clone, Copy, Debug)]
@@ -105,6 +129,15 @@ impl Request {
 
     pub(crate) const fn tenant_key(&self) -> Option<Key> {
         self.tenant
+    }
+
+    /// The key that a limit of this scope counts the call under; `None` where the call lacks a tenant.
+    pub(crate) const fn key_of(&self, scope: Scope) -> Option<Key> {
+        match scope {
+            Scope::Client => Some(self.key),
+            Scope::Tenant => self.tenant,
+            Scope::Global => Some(EVERYBODY),
+        }
     }
 
     pub(crate) const fn costs(&self) -> u64 {
@@ -191,6 +224,31 @@ pub trait Limiter: Any + Debug + Send + Sync {
     /// When the cost is above the limit, or a tenant is missing.
     fn look(&self, request: Request) -> Decided;
 
+    /// As [`decide`](Self::decide), for a call that says when it ends, which matters where calls under way are counted.
+    ///
+    /// # Errors
+    /// When the cost is above the limit, or a tenant is missing; nothing is charged.
+    fn acquire(&self, request: Request) -> Result<Permit, CallError> {
+        self.decide(request).map(Permit::without_end)
+    }
+
+    /// How long a call would have to wait behind calls of the same key at these costs, if each is served as soon as
+    /// it may be and nobody else uses the key; `None` where no wait can be promised. Nothing is charged.
+    ///
+    /// A limiter of your own may leave this as it is: then it is the wait for all costs at once, as far as the limit
+    /// goes, which may be too short where together they are above it.
+    ///
+    /// # Errors
+    /// When the cost is above the limit, or a tenant is missing.
+    fn wait_behind(&self, before: &[u64], request: Request) -> Result<Option<Duration>, CallError> {
+        let alone = self.look(request)?;
+        let costs = before.iter().copied().fold(request.cost, u64::saturating_add);
+        let together = costs.min(u64::from(self.limit())).max(request.cost);
+        let result = self.look(request.cost(together)).unwrap_or(alone);
+        let wait = result.retry_after_ms().map(Duration::from_millis);
+        Ok(if result.allowed() { Some(Duration::ZERO) } else { wait })
+    }
+
     /// The key of a name, to ask with more than once.
     fn key(&self, name: &str) -> Key;
 
@@ -256,145 +314,3 @@ pub trait Limiter: Any + Debug + Send + Sync {
 /// Calls of a batch whose memory is asked for before the first is decided: as many misses as a processor core can have
 /// open, and a little more.
 pub(crate) const PREFETCHED_AT_ONCE: usize = 32;
-
-/// The limiter: an algorithm, a store and a clock, joined. The only place that knows all three.
-///
-/// # Memory
-/// At most `maxKeys` keys are held, in memory taken as it is used: for each, [`Self::BYTES_PER_KEY`] in a table that is
-/// two fifths to four fifths full, and what its state has on the heap (a log's stamps). After a first eviction come the
-/// overflow cells, one state for each four keys. A known key takes no allocation but for the growth of its log.
-///
-/// Buckets and fixed windows that may hold 4,096 keys or more lie in cache lines, three keys to each. Their table, 30
-/// bytes a key of the bound, is reserved whole; the system provides the pages that are used, and keeps them.
-#[derive(Debug)]
-pub struct Keyed<A: Algorithm> {
-    store: Arc<Store<A>>,
-    environment: Environment,
-}
-
-impl<A: Algorithm> Keyed<A> {
-    /// Bytes a key takes: its hash and its state.
-    pub const BYTES_PER_KEY: usize = size_of::<[u32; 2]>().saturating_add(size_of::<A::State>());
-
-    /// A limiter on the machine's clock, for up to a million keys.
-    pub fn new(algorithm: A) -> Self {
-        Self::with_bounds(algorithm, Bounds::default(), &Environment::new())
-    }
-
-    /// A limiter with a clock, a hash or a bound of your own.
-    ///
-    /// ```
-    /// use tollgate::{Environment, Keyed, Limiter, ManualClock, OnFull, TokenBucket};
-    ///
-    /// let environment = Environment::with_clock(ManualClock::new());
-    /// let bucket = TokenBucket::per_second(1).build()?;
-    /// let limiter = Keyed::with(bucket, 1, OnFull::Deny, &environment);
-    /// assert!(limiter.allow("alice").allowed());
-    /// assert!(!limiter.allow("bob").allowed()); // one key held, and alice has debt
-    /// # Ok::<(), tollgate::Faults>(())
-    /// ```
-    pub fn with(algorithm: A, max_keys: u64, on_full: OnFull, environment: &Environment) -> Self {
-        let (least, most) = (*LimiterConfig::MAX_KEYS.start(), *LimiterConfig::MAX_KEYS.end());
-        let bounds = Bounds { max_keys: max_keys.clamp(least, most), on_full, ..Bounds::default() };
-        Self::with_bounds(algorithm, bounds, environment)
-    }
-
-    pub(crate) fn with_bounds(algorithm: A, bounds: Bounds, environment: &Environment) -> Self {
-        Self::of_store(Arc::new(Store::new(algorithm, bounds)), environment.clone())
-    }
-
-    fn of_store(store: Arc<Store<A>>, environment: Environment) -> Self {
-        Self { store, environment }
-    }
-
-    /// The algorithm and the parameters it was made with; a reload since may have set others.
-    pub fn algorithm(&self) -> &A {
-        self.store.algorithm()
-    }
-
-    /// The limiter that goes on under other parameters or bounds, with all this one holds. This one sends its
-    /// callers on.
-    pub(crate) fn moved_to(&self, algorithm: A, bounds: Bounds) -> (Self, u64) {
-        let (store, forgiven) = self.store.moved_to(algorithm, bounds, self.environment.now());
-        (Self::of_store(store, self.environment.clone()), forgiven)
-    }
-
-    pub(crate) fn store(&self) -> &Arc<Store<A>> {
-        &self.store
-    }
-
-    #[inline]
-    fn time_of(&self, request: Request) -> Time {
-        request.at.unwrap_or_else(|| self.environment.now())
-    }
-}
-
-impl<A: Algorithm> Limiter for Keyed<A> {
-    #[inline]
-    fn decide(&self, request: Request) -> Decided {
-        let now = self.time_of(request);
-        self.store
-            .decide((request.key.0, now, request.cost), |result| result.possible_at(request.cost))
-    }
-
-    fn decide_with_receipt(&self, request: Request) -> (Decided, Receipt) {
-        let (now, mut result, mut charge) = (self.time_of(request), None, None);
-        self.store.hold((request.key.0, now, request.cost), &mut |held| {
-            if held.decide().allowed() {
-                charge = held.receipt();
-            }
-            result = Some(*held.said());
-        });
-        let result = result.unwrap_or_else(RateLimitResult::unlimited);
-        let receipt = Receipt::of(charge.into_iter().collect(), &self.environment);
-        (result.possible_at(request.cost), receipt)
-    }
-
-    fn look(&self, request: Request) -> Decided {
-        let now = self.time_of(request);
-        self.store.look(request.key.0, now, request.cost).possible_at(request.cost)
-    }
-
-    fn key(&self, name: &str) -> Key {
-        self.environment.hasher().key(name)
-    }
-
-    fn now(&self) -> Time {
-        self.environment.now()
-    }
-
-    fn reset(&self, name: &str) -> ResetReport {
-        self.store.reset(self.key(name).0, self.now())
-    }
-
-    fn counts(&self) -> Counts {
-        self.store.counts(self.now())
-    }
-
-    fn limit(&self) -> u32 {
-        self.store.limit()
-    }
-
-    /// Asks for the memory of a few calls at once, so that they wait for it together and not one after another.
-    fn decide_many(&self, requests: &[Request]) -> Vec<Decided> {
-        let now = self.environment.now();
-        let mut decided = Vec::with_capacity(requests.len());
-        for few in requests.chunks(PREFETCHED_AT_ONCE) {
-            for request in few {
-                self.store.prefetch(request.key.0);
-            }
-            decided.extend(few.iter().map(|request| self.decide(request.or_at(now))));
-        }
-        decided
-    }
-
-    fn prefetch(&self, key: Key) {
-        self.store.prefetch(key.0);
-    }
-
-    /// The common case, without the detour by an error: no limit is below 1.
-    #[inline]
-    fn allow(&self, name: &str) -> RateLimitResult {
-        self.store.decide((self.key(name).0, self.environment.now(), 1), |result| result)
-    }
-}

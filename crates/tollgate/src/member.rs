@@ -2,14 +2,16 @@
 //! when all agree.
 
 use std::fmt::Debug;
+use std::sync::Arc;
 
 use crate::algorithm::Algorithm;
 use crate::clock::Time;
 use crate::key::Key;
-use crate::limiter::{Keyed, Limiter};
+use crate::keyed::Keyed;
+use crate::limiter::Limiter;
 use crate::store::Held;
 
-/// What a limiter among several is asked: about which key, when, at what cost.
+/// What a limiter among several is asked: about which key, when by the clock, at what cost.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Asked {
     pub(crate) key: Key,
@@ -22,7 +24,7 @@ pub(crate) trait Member: Limiter + Debug {
     /// Where its locks stand in the order in which all threads take locks. It outlives reloads.
     fn rank(&self) -> usize;
 
-    /// Hands the key on while its lock is held.
+    /// Hands the key on while its lock is held. It is judged at the time asked for on the limiter's own timeline.
     fn hold(&self, asked: Asked, then: &mut dyn FnMut(&mut dyn Held));
 }
 
@@ -32,6 +34,39 @@ impl<A: Algorithm> Member for Keyed<A> {
     }
 
     fn hold(&self, asked: Asked, then: &mut dyn FnMut(&mut dyn Held)) {
-        self.store().hold((asked.key.0, asked.now, asked.cost), then);
+        let now = self.time_of(Some(asked.now));
+        self.store().hold((asked.key.0, now, asked.cost), then);
+    }
+}
+
+/// A limiter that was made, by what can be done with it.
+#[derive(Clone, Debug)]
+pub(crate) enum AtWork {
+    /// It can decide together with others.
+    Member(Arc<dyn Member>),
+    /// It decides alone: it counts calls under way.
+    Alone(Arc<dyn Limiter>),
+}
+
+impl AtWork {
+    pub(crate) fn limiter(&self) -> &dyn Limiter {
+        match self {
+            Self::Member(member) => &**member,
+            Self::Alone(limiter) => &**limiter,
+        }
+    }
+
+    pub(crate) fn into_limiter(self) -> Arc<dyn Limiter> {
+        match self {
+            Self::Member(member) => member,
+            Self::Alone(limiter) => limiter,
+        }
+    }
+
+    pub(crate) fn as_member(&self) -> Option<&Arc<dyn Member>> {
+        match self {
+            Self::Member(member) => Some(member),
+            Self::Alone(_) => None,
+        }
     }
 }

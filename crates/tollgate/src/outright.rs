@@ -2,11 +2,13 @@
 
 use std::collections::HashSet;
 use std::sync::Arc;
+use std::time::Duration;
 
 use foldhash::fast::RandomState;
 
 use crate::clock::Time;
-use crate::decision::{RateLimitResult, Reason};
+use crate::concurrency::Permit;
+use crate::decision::{CallError, RateLimitResult, Reason};
 use crate::key::Key;
 use crate::limiter::{Decided, DecidedEach, Environment, Limiter, Request};
 use crate::receipt::Receipt;
@@ -100,6 +102,14 @@ impl Limiter for Exempting {
 
     fn look(&self, request: Request) -> Decided {
         self.limiter_of(request.key()).look(request)
+    }
+
+    fn acquire(&self, request: Request) -> Result<Permit, CallError> {
+        self.limiter_of(request.key()).acquire(request)
+    }
+
+    fn wait_behind(&self, before: &[u64], request: Request) -> Result<Option<Duration>, CallError> {
+        self.limiter_of(request.key()).wait_behind(before, request)
     }
 
     fn key(&self, name: &str) -> Key {

@@ -252,6 +252,29 @@ impl<'a> ParameterReader<'a> {
         time.filter(in_range).or_else(|| self.wrong(field, value, &expected))
     }
 
+    /// One of a few words, each with its meaning.
+    pub fn choice<T: Copy>(&mut self, field: &'static str, words: &[(&str, T)]) -> Option<T> {
+        let known = || words.iter().map(|(word, _)| *word);
+        let listed = format!("one of {}", known().collect::<Vec<_>>().join(", "));
+        let value = self.required(field, &listed)?;
+        let word = if let Value::Text(text) = value { text.as_str() } else { "" };
+        if let Some((_, meaning)) = words.iter().find(|(known, _)| *known == word) {
+            return Some(*meaning);
+        }
+        match nearest_name(word, known()).filter(|_| !word.is_empty()) {
+            Some(nearest) => {
+                self.wrong(field, value, &format!("{listed}; did you mean `{nearest}`?"))
+            }
+            None => self.wrong(field, value, &listed),
+        }
+    }
+
+    /// Whether a field that may be left out is there, so that it is to be read.
+    pub fn has(&mut self, field: &'static str) -> bool {
+        self.known.push(field);
+        self.parameters.value(field).is_some()
+    }
+
     /// A text, such as a name.
     pub fn text(&mut self, field: &'static str) -> Option<&'a str> {
         match self.required(field, "a text")? {

@@ -6,6 +6,7 @@ use arc_swap::ArcSwap;
 use parking_lot::Mutex;
 
 use crate::clock::{Clock, Time};
+use crate::concurrency::Permit;
 use crate::config::Config;
 use crate::decision::{CallError, CostExceedsLimit, RateLimitResult};
 use crate::endpoints::{Endpoints, LimitCounts};
@@ -14,11 +15,13 @@ use crate::limiter::{Decided, DecidedEach, Environment, Limiter, PREFETCHED_AT_O
 use crate::receipt::Receipt;
 use crate::reload::ReloadReport;
 use crate::store::{Counts, ResetReport};
+use crate::wall_clock::{WallClock, WallClockSource};
 
 /// Answers whether a client may call an endpoint now: looks the endpoint's limiter up and asks it.
 ///
-/// An endpoint is found by its exact name; else, if it reads `METHOD /path`, by `/path`; else the default limiter
-/// answers. All unknown endpoints share that one, so inventing names wins nothing.
+/// An endpoint is found by its exact name; else, if it reads `METHOD /path`, by `/path`; else by the most specific
+/// [pattern](crate::ConfigBuilder::endpoint) that matches; else the default limiter answers. All unknown endpoints
+/// share that one, so inventing names wins nothing.
 ///
 /// Share it by `Arc`; all methods take `&self`.
 ///
@@ -128,13 +131,21 @@ pub struct RateLimiterBuilder {
     config: Config,
     /// Until the end, so that no clock of the machine is made where another is injected.
     environment: Option<Environment>,
+    wall_clock: Option<WallClockSource>,
     hasher: KeyHasher,
 }
 
 impl RateLimiterBuilder {
-    /// The clock to ask, such as a [`ManualClock`](crate::ManualClock).
+    /// The clock to ask, such as a [`ManualClock`](crate::ManualClock). It is the wall clock too, counting from the
+    /// beginning of 1970 UTC, unless [`wall_clock`](Self::wall_clock) gives another.
     pub fn clock(mut self, clock: impl Clock + 'static) -> Self {
         self.environment = Some(Environment::with_clock(clock));
+        self
+    }
+
+    /// The wall clock that windows on the calendar ask.
+    pub fn wall_clock(mut self, clock: impl WallClock + 'static) -> Self {
+        self.wall_clock = Some(WallClockSource::Injected(Arc::new(clock)));
         self
     }
 
@@ -146,8 +157,9 @@ impl RateLimiterBuilder {
 
     /// Makes every limiter of the config.
     pub fn build(self) -> RateLimiter {
-        let Self { config, environment, hasher } = self;
+        let Self { config, environment, wall_clock, hasher } = self;
         let environment = environment.unwrap_or_default().with_key_hasher(hasher);
+        let environment = wall_clock.into_iter().fold(environment, Environment::with_wall_clock_of);
         let endpoints = Endpoints::start(config, &environment);
         RateLimiter {
             endpoints: ArcSwap::from_pointee(endpoints),
@@ -165,7 +177,8 @@ impl RateLimiter {
 
     /// For a clock or a hash of your own.
     pub fn builder(config: Config) -> RateLimiterBuilder {
-        RateLimiterBuilder { config, environment: None, hasher: KeyHasher::secure() }
+        let hasher = KeyHasher::secure();
+        RateLimiterBuilder { config, environment: None, wall_clock: None, hasher }
     }
 
     /// Whether the client may call the endpoint now, at cost 1 (or what the endpoint costs). It names no tenant: where
@@ -216,6 +229,32 @@ impl RateLimiter {
         call.cost.unwrap_or_else(|| self.endpoints.load().find(call.endpoint).default_cost())
     }
 
+    /// Whether the client may call the endpoint now, for a call that says when it ends: by dropping the permit.
+    ///
+    /// It matters where calls under way are counted ([`Concurrency`](crate::Concurrency)); under any other limiter this
+    /// is [`allow`](Self::allow).
+    pub fn acquire(&self, client: &str, endpoint: &str) -> Permit {
+        let acquired = self.acquire_for(&Call::new(client, endpoint));
+        acquired.unwrap_or_else(|error| Permit::without_end(error.result()))
+    }
+
+    /// As [`acquire`](Self::acquire), at another cost: so many places.
+    ///
+    /// # Errors
+    /// When the cost is above the endpoint's limit, or a tenant is missing; nothing is charged.
+    pub fn acquire_n(&self, client: &str, endpoint: &str, cost: u64) -> Result<Permit, CallError> {
+        self.acquire_for(&Call::new(client, endpoint).cost(cost))
+    }
+
+    /// As [`acquire`](Self::acquire), for any call.
+    ///
+    /// # Errors
+    /// As [`decide`](Self::decide).
+    pub fn acquire_for(&self, call: &Call<'_>) -> Result<Permit, CallError> {
+        let request = call.request(self.environment.hasher());
+        self.endpoints.load().find(call.endpoint).acquire(request)
+    }
+
     /// Decides a batch in order, with the same answers as one by one; calls without a time share one reading of the
     /// clock.
     pub fn allow_many(&self, calls: &[Call<'_>]) -> Vec<Decided> {
@@ -258,6 +297,11 @@ impl RateLimiter {
     /// The limiter that answers for an endpoint. It stays right across reloads that keep the endpoint's algorithm.
     pub fn limiter(&self, endpoint: &str) -> Arc<dyn Limiter> {
         Arc::clone(self.endpoints.load().find(endpoint))
+    }
+
+    /// The name of the entry whose limiter answers for an endpoint, `None` for the default's.
+    pub fn entry(&self, endpoint: &str) -> Option<Arc<str>> {
+        self.endpoints.load().entry(endpoint).map(Arc::clone)
     }
 
     /// The config in force.

@@ -59,7 +59,9 @@ impl Receipt {
         if self.refunded.swap(true, Ordering::Relaxed) {
             return false;
         }
+        let Some(environment) = &self.environment else { return false };
+        let time_of = |charge: &Charge| environment.time_on(charge.timeline(), Some(now));
         // Each is asked, whatever the others say.
-        self.charges.iter().filter(|charge| charge.refund(now)).count() > 0
+        self.charges.iter().filter(|charge| charge.refund(time_of(charge))).count() > 0
     }
 }

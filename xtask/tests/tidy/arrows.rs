@@ -8,6 +8,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("tollgate", &[]),
     ("tollgate-config", &["tollgate"]),
     ("tollgate-replay", &["tollgate", "tollgate-config"]),
+    ("tollgate-tokio", &["tollgate"]),
     ("tollgate-cli", &["tollgate", "tollgate-config", "tollgate-replay"]),
     ("xtask", &[]),
 ];

@@ -13,9 +13,11 @@ const KNOWN_TO_ALGORITHMS: [&str; 6] =
 /// Words of rates, which no store knows; the names of the algorithms come on top.
 const RATES: [&str; 3] = ["rate", "Rate", "RateError"];
 
-/// Who reads the time: the clock of all decisions, and a benchmark of the machine.
-const READS_TIME: [&str; 3] = [
+/// Who reads the time: the clocks of all decisions and waits, and a benchmark of the machine.
+const READS_TIME: [&str; 5] = [
     "crates/tollgate/src/clock.rs",
+    "crates/tollgate/src/wall_clock.rs",
+    "crates/tollgate-tokio/src/clock.rs",
     "crates/tollgate-cli/src/bench.rs",
     "crates/tollgate-cli/src/serve/reload.rs",
 ];

@@ -1,11 +1,11 @@
 //! The config file while it is served: loaded once, and again whenever it is asked for.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
 
 use arc_swap::ArcSwap;
-use tollgate::{Change, Config, RateLimiter, ReloadReport};
+use tollgate::{Change, Config, LimiterFactory, RateLimiter, ReloadReport};
 use tollgate_config::ConfigErrors;
 use tracing::{error, info};
 
@@ -35,7 +35,7 @@ impl ConfigFile {
     /// # Errors
     /// Every fault of the file.
     pub(super) fn open(path: PathBuf) -> Result<(Self, Config), ConfigErrors> {
-        let config = tollgate_config::load(&path)?;
+        let config = load(&path)?;
         let loads = Loads { version: 1, loaded_at: wall_clock(), failures: 0, last_error: None };
         Ok((Self { path, loads: ArcSwap::from_pointee(loads) }, config))
     }
@@ -50,7 +50,7 @@ impl ConfigFile {
     /// One at a time: the caller waits for one before the next.
     pub(super) fn reload(&self, limiter: &RateLimiter) {
         let before = Loads::clone(&self.loads());
-        match tollgate_config::load(&self.path) {
+        match load(&self.path) {
             Ok(config) => {
                 let report = limiter.reload(config);
                 let version = before.version.saturating_add(1);
@@ -69,6 +69,11 @@ impl ConfigFile {
     fn note(&self, loads: Loads) {
         self.loads.store(Arc::new(loads));
     }
+}
+
+/// Whoever asks for a decision does not say when the call ends.
+fn load(path: &Path) -> Result<Config, ConfigErrors> {
+    tollgate_config::load_with(path, &LimiterFactory::new().for_calls_without_end())
 }
 
 fn log_success(version: u64, report: &ReloadReport) {

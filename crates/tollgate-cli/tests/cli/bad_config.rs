@@ -101,3 +101,23 @@ fn a_file_that_cannot_be_read_or_is_of_no_known_kind_is_named() {
         assert_faults(&run(["check", file]), file, &[("", part)]);
     }
 }
+
+/// The decision API and a log never say when a call ends, so its place would be held for ever or not at all.
+#[test]
+fn a_bound_on_calls_under_way_needs_a_lease_where_nobody_says_when_they_end() {
+    let config = "default: { algorithm: Concurrency, algoConfig: { maxInFlight: 5 } }";
+    let file = ScratchFile::new("limits.yaml", config);
+    let fault = [("1:48", "missing `leaseMs`; it is not known here when a call ends")];
+    let listeners = ["--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0"];
+    let serve = ["serve", "--config", file.name()].into_iter().chain(listeners);
+    assert_faults(&run(serve), file.name(), &fault);
+    let replay = run(["replay", "--config", file.name(), "access.log"]);
+    assert_faults(&replay, file.name(), &fault);
+    // A program that holds permits may use it.
+    assert_eq!(run(["check", file.name()]).status, Some(0));
+    file.write(
+        "default: { algorithm: Concurrency, algoConfig: { maxInFlight: 5, leaseMs: 60000 } }",
+    );
+    let checked = run(["check", file.name()]);
+    assert!(checked.stdout.contains("5 at once, each 1m at most"), "{checked:?}");
+}

@@ -70,7 +70,7 @@ fn a_value_of_the_wrong_shape_is_told_the_right_one() {
         (
             Json,
             r#"{"default": {"algorithm": 5, "algoConfig": null}}"#,
-            "1:27: default: `algorithm` is 5; expected one of FixedWindow, SlidingWindowCounter, SlidingWindowLog, TokenBucket\n\
+            "1:27: default: `algorithm` is 5; expected one of Concurrency, FixedWindow, SlidingWindowCounter, SlidingWindowLog, TokenBucket\n\
              1:44: default: `algoConfig` is nothing; expected a map of the algorithm's parameters",
         ),
     ]);
@@ -91,7 +91,7 @@ endpoints:
     let expected = "
 7:5: entry 2 of `endpoints`: missing `endpoint`; expected a text, such as \"/search\"
 8:29: entry 2 of `endpoints`: `capacity` is 0; expected a whole number from 1 to 4294967295; to let nobody call, say `deny: true`
-9:5: entry 3 of `endpoints`: missing `algorithm`; expected one of FixedWindow, SlidingWindowCounter, SlidingWindowLog, TokenBucket
+9:5: entry 3 of `endpoints`: missing `algorithm`; expected one of Concurrency, FixedWindow, SlidingWindowCounter, SlidingWindowLog, TokenBucket
 9:5: entry 3 of `endpoints`: missing `algoConfig`; expected a map of the algorithm's parameters
 9:15: entry 3 of `endpoints`: `endpoint` is 7; expected a text, such as \"/search\"";
     check(&[(Yaml, text, expected)]);
@@ -203,6 +203,23 @@ fn an_endpoint_given_twice_names_both_places_each_time() {
     let expected = "
 5:17: endpoint \"/a\" is given twice, first at line 3, column 17; keep one
 6:17: endpoint \"/a\" is given twice, first at line 3, column 17; keep one";
+    check(&[(Yaml, &text, expected)]);
+}
+
+#[test]
+fn patterns_that_cannot_be_read_or_stand_together_name_both_places() {
+    let entry = |endpoint: &str| {
+        format!(
+            "  - {{ endpoint: {endpoint}, algorithm: TokenBucket, algoConfig: {{ capacity: 1, refill: 1/s }} }}\n"
+        )
+    };
+    let names =
+        ["'/{a}/x'", "'/y/{b}'", "'GET /files/*.png'", "'/users/{id}/a'", "'/users/{user}/a'"];
+    let text = bucket("capacity: 1, refill: 1/s") + "\nendpoints:\n" + &names.map(entry).concat();
+    let expected = "
+4:17: endpoint \"/y/{b}\": matches \"/y/x\", as \"/{a}/x\" does, and neither is more specific; list that too, or change one (the other is at line 3, column 17)
+5:17: endpoint \"GET /files/*.png\": the segment \"*.png\" cannot be read; expected plain text, a parameter that is all of its segment, such as {id}, or a * that is the last
+7:17: endpoint \"/users/{user}/a\": matches the same as \"/users/{id}/a\"; keep one (the other is at line 6, column 17)";
     check(&[(Yaml, &text, expected)]);
 }
 

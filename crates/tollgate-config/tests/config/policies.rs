@@ -147,7 +147,7 @@ fn every_fault_of_limits_is_told_where_it_stands() {
         (
             of("limits: [7, { name: a, algorithm: TokenBuckt, algoConfig: {} }]"),
             "1:21: default: limit 1 of `limits` is 7; expected a map with `name`, `algorithm` and `algoConfig`\n\
-             1:46: default: limit \"a\": unknown algorithm `TokenBuckt`; did you mean `TokenBucket`? known are FixedWindow, SlidingWindowCounter, SlidingWindowLog, TokenBucket",
+             1:46: default: limit \"a\": unknown algorithm `TokenBuckt`; did you mean `TokenBucket`? known are Concurrency, FixedWindow, SlidingWindowCounter, SlidingWindowLog, TokenBucket",
         ),
         (
             of(&format!("limits: [{}, {}]", limit("a"), limit("a"))),

@@ -94,7 +94,27 @@ fn limiters() -> Vec<Value> {
         json!({ "refill": "1/s" }),
         json!([]),
     ];
-    let windows = [
+    let of_window = ["SlidingWindowLog", "FixedWindow", "SlidingWindowCounter"].into_iter();
+    let windows =
+        of_window.flat_map(|name| windows().into_iter().map(move |it| config_of(name, &it)));
+    let in_flight = [
+        json!({ "maxInFlight": 1 }),
+        json!({ "maxInFlight": 1_000_000, "leaseMs": 31_622_400_000_u64 }),
+        json!({ "maxInFlight": 1_000_001 }),
+        json!({ "maxInFlight": 0 }),
+        json!({ "maxInFlight": 1, "leaseMs": 0 }),
+        json!({ "maxInFlight": 1, "leaseMs": 31_622_400_001_u64 }),
+        json!({ "maxInFlight": 1, "lease": "1m" }),
+        json!({}),
+    ];
+    let in_flight = in_flight.iter().map(|it| config_of("Concurrency", it));
+    let buckets = buckets.iter().map(|it| config_of("TokenBucket", it));
+    buckets.chain(windows).chain(in_flight).collect()
+}
+
+/// Parameters of windows, those that open with the first request and those of the calendar.
+fn windows() -> Vec<Value> {
+    vec![
         json!({ "maxRequests": 1_000_000, "windowMs": 1 }),
         json!({ "maxRequests": 1_000_001, "windowMs": 1 }),
         json!({ "maxRequests": 4_294_967_295_u64, "windowMs": 1 }),
@@ -113,10 +133,26 @@ fn limiters() -> Vec<Value> {
         json!({ "maxRequests": 1, "window": "1m", "windowMs": 1 }),
         json!({ "maxRequests": 1 }),
         json!({ "windowMs": 1 }),
-    ];
-    let of_window = ["SlidingWindowLog", "FixedWindow", "SlidingWindowCounter"].into_iter();
-    let windows = of_window.flat_map(|name| windows.clone().map(|it| config_of(name, &it)));
-    buckets.iter().map(|it| config_of("TokenBucket", it)).chain(windows).collect()
+        json!({ "anchor": "first", "maxRequests": 1, "window": "1m" }),
+        json!({ "anchor": "first", "maxRequests": 1, "per": "day" }),
+        json!({ "anchor": "calendar", "maxRequests": 1, "per": "hour" }),
+        json!({ "anchor": "calendar", "maxRequests": 4_294_967_295_u64, "per": "month", "offset": "UTC" }),
+        json!({ "anchor": "calendar", "maxRequests": 4_294_967_296_u64, "per": "month" }),
+        json!({ "anchor": "calendar", "maxRequests": 1, "per": "week", "offset": "+13:45" }),
+        json!({ "anchor": "calendar", "maxRequests": 1, "per": "day", "offset": "+14:00" }),
+        json!({ "anchor": "calendar", "maxRequests": 1, "per": "day", "offset": "+14:01" }),
+        json!({ "anchor": "calendar", "maxRequests": 1, "per": "day", "offset": "-12:00" }),
+        json!({ "anchor": "calendar", "maxRequests": 1, "per": "day", "offset": "-12:30" }),
+        json!({ "anchor": "calendar", "maxRequests": 1, "per": "day", "offset": "+02:60" }),
+        json!({ "anchor": "calendar", "maxRequests": 1, "per": "day", "offset": "Europe/Paris" }),
+        json!({ "anchor": "calendar", "maxRequests": 1, "per": "day", "offset": 2 }),
+        json!({ "anchor": "calendar", "maxRequests": 0, "per": "day" }),
+        json!({ "anchor": "calendar", "maxRequests": 1, "per": "year" }),
+        json!({ "anchor": "calendar", "maxRequests": 1, "window": "1d" }),
+        json!({ "anchor": "calendar", "maxRequests": 1, "window": "1d", "per": "day" }),
+        json!({ "anchor": "calendr", "maxRequests": 1, "per": "day" }),
+        json!({ "maxRequests": 1, "per": "day" }),
+    ]
 }
 
 fn documents() -> Vec<Value> {

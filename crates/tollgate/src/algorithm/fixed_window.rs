@@ -26,17 +26,18 @@
 
 use std::time::Duration;
 
-use super::packed_time::PackedTime;
+use super::anchor::Anchor;
+use super::window_count::FixedWindowState;
 use super::window_quota::WindowQuota;
 use super::{Algorithm, CarriedOver, Packing};
 use crate::clock::Time;
-use crate::decision::{Decision, Figures};
+use crate::decision::Decision;
 use crate::parameters::{Faults, Parameters};
 
 /// A counter per window that opens at a key's first request.
 ///
 /// In a config file: `FixedWindow` with `maxRequests` (1 to 4,294,967,295) and `windowMs` (1 ms to 366 days) or
-/// `window` (`1m`).
+/// `window` (`1m`). With `anchor: calendar` it is a [`CalendarWindow`](crate::CalendarWindow).
 ///
 /// ```
 /// use std::time::Duration;
@@ -49,13 +50,6 @@ use crate::parameters::{Faults, Parameters};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FixedWindow(WindowQuota);
 
-/// What a [`FixedWindow`] keeps for a key: its window's end and the count in it, 12 bytes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct FixedWindowState {
-    end: PackedTime,
-    count: u32,
-}
-
 impl FixedWindow {
     /// At most `max_requests` in each `window`.
     ///
@@ -65,12 +59,15 @@ impl FixedWindow {
         WindowQuota::new(max_requests, window, u32::MAX).map(Self)
     }
 
-    /// Reads `maxRequests` and `windowMs` or `window`.
+    /// Reads `maxRequests`, `windowMs` or `window`, and `anchor`, which may say `first`.
     ///
     /// # Errors
     /// Every field that is missing, unknown or out of range.
     pub fn from_parameters(parameters: &Parameters) -> Result<Self, Faults> {
-        WindowQuota::from_parameters(parameters, u32::MAX).map(Self)
+        let mut reader = parameters.reader();
+        let quota = WindowQuota::read(&mut reader, u32::MAX);
+        Anchor::First.read(&mut reader);
+        reader.finish_with(quota.map(Self))
     }
 
     /// The most requests in a window.
@@ -85,12 +82,11 @@ impl FixedWindow {
 
     /// The state as it is `now`: a window that is over gives way to one that would open now.
     fn rolled(&self, state: FixedWindowState, now: Time) -> FixedWindowState {
-        let open = state.count > 0 && now < state.end.get();
-        if open { state } else { self.opened(now, 0) }
+        if state.is_open(now) { state } else { self.opened(now, 0) }
     }
 
     const fn opened(&self, now: Time, count: u32) -> FixedWindowState {
-        FixedWindowState { end: PackedTime::new(now.plus_nanos(self.0.window_ns)), count }
+        FixedWindowState::new(now.plus_nanos(self.0.window_ns), count)
     }
 }
 
@@ -98,11 +94,8 @@ impl Algorithm for FixedWindow {
     type State = FixedWindowState;
 
     const PACKING: Option<Packing<FixedWindowState>> = Some(Packing {
-        pack: |state| (state.end.get().as_nanos(), state.count),
-        unpack: |end, count| FixedWindowState {
-            end: PackedTime::new(Time::from_nanos(end)),
-            count,
-        },
+        pack: |state| (state.end().as_nanos(), state.count()),
+        unpack: |end, count| FixedWindowState::new(Time::from_nanos(end), count),
     });
 
     fn limit(&self) -> u32 {
@@ -110,20 +103,11 @@ impl Algorithm for FixedWindow {
     }
 
     fn decide(&self, state: &FixedWindowState, now: Time, cost: u32) -> Decision {
-        let window = self.rolled(*state, now);
-        let room = self.0.max_requests.saturating_sub(window.count);
-        let until_end = window.end.get().nanos_since(now);
-        if cost > room {
-            return Decision::new(false, Figures::plain(room, until_end, until_end));
-        }
-        let idle = window.count == 0 && cost == 0;
-        let reset_after = if idle { 0 } else { until_end };
-        Decision::new(true, Figures::plain(room.saturating_sub(cost), 0, reset_after))
+        self.rolled(*state, now).decide(self.0.max_requests, now, cost)
     }
 
     fn charge(&self, state: &mut FixedWindowState, now: Time, cost: u32) {
-        *state = self.rolled(*state, now);
-        state.count = state.count.saturating_add(cost);
+        *state = self.rolled(*state, now).charged(cost);
     }
 
     /// One more window than it takes, whose first request opened it before.
@@ -132,50 +116,32 @@ impl Algorithm for FixedWindow {
         Some(windows.saturating_mul(self.0.max_requests.into()).saturating_sub(1))
     }
 
-    /// Which window it was.
     fn trace(&self, state: &FixedWindowState) -> [u64; 2] {
-        [state.end.get().as_nanos(), 0]
+        state.trace()
     }
 
-    fn refund(
-        &self,
-        state: &mut FixedWindowState,
-        now: Time,
-        cost: u32,
-        [end, _]: [u64; 2],
-    ) -> bool {
-        let is_open = now < state.end.get() && state.end.get().as_nanos() == end;
-        let refunded = if is_open { cost.min(state.count) } else { 0 };
-        state.count = state.count.saturating_sub(refunded);
-        refunded > 0
+    fn refund(&self, state: &mut FixedWindowState, now: Time, cost: u32, trace: [u64; 2]) -> bool {
+        state.refund(now, cost, trace)
     }
 
     fn debt(&self, state: &FixedWindowState, now: Time) -> u64 {
-        u64::from(self.rolled(*state, now).count)
+        u64::from(self.rolled(*state, now).count())
     }
 
     fn join(&self, state: &mut FixedWindowState, other: &FixedWindowState, now: Time) {
-        let (a, b) = (self.rolled(*state, now), self.rolled(*other, now));
-        *state = match (a.count, b.count) {
-            (0, _) => b,
-            (_, 0) => a,
-            _ => FixedWindowState {
-                end: PackedTime::new(a.end.get().max(b.end.get())),
-                count: a.count.max(b.count),
-            },
-        };
+        *state = self.rolled(*state, now).joined(self.rolled(*other, now));
     }
 
     /// A new key's window is its own, with the cell's count in it: to continue in the cell's window would let a key
     /// that leaves and returns take quota again and again.
     fn enter(&self, cell: &FixedWindowState, now: Time) -> FixedWindowState {
-        self.opened(now, self.rolled(*cell, now).count)
+        self.opened(now, self.rolled(*cell, now).count())
     }
 
     fn carry_over(&self, state: &mut FixedWindowState, now: Time, from: &Self) -> CarriedOver {
         let window = from.rolled(*state, now);
-        let end = self.0.end_with_the_same_part_gone(window.end.get(), now, from.0);
-        *state = FixedWindowState { end: PackedTime::new(end), count: window.count };
+        let end = self.0.end_with_the_same_part_gone(window.end(), now, from.0);
+        *state = FixedWindowState::new(end, window.count());
         CarriedOver::Whole
     }
 }

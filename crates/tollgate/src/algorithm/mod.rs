@@ -10,6 +10,9 @@
 //! Each algorithm's file opens with the idea, a drawing, the state and its size, the promise and its worst case, and
 //! when not to use it. The types here are what they keep for a key.
 
+mod anchor;
+mod calendar;
+mod calendar_window;
 mod fixed_window;
 mod packed_time;
 mod sliding_window_counter;
@@ -18,6 +21,7 @@ mod span;
 mod stamp_ring;
 mod token_bucket;
 mod token_bucket_builder;
+mod window_count;
 mod window_quota;
 
 use std::fmt::Debug;
@@ -27,7 +31,10 @@ use crate::clock::Time;
 use crate::decision::Decision;
 use crate::parameters::Faults;
 
-pub use fixed_window::{FixedWindow, FixedWindowState};
+pub(crate) use anchor::Anchor;
+pub use calendar::{Offset, Period};
+pub use calendar_window::CalendarWindow;
+pub use fixed_window::FixedWindow;
 pub(crate) use sliding_window_counter::CounterFigures;
 pub use sliding_window_counter::{SlidingWindowCounter, SlidingWindowCounterState};
 pub use sliding_window_log::SlidingWindowLog;
@@ -35,6 +42,7 @@ pub use stamp_ring::SlidingWindowLogState;
 pub(crate) use token_bucket::BucketFigures;
 pub use token_bucket::{TokenBucket, TokenBucketState};
 pub use token_bucket_builder::TokenBucketBuilder;
+pub use window_count::FixedWindowState;
 pub use window_quota::WINDOW_MS;
 
 /// A rate limiting algorithm: a pure state machine of (parameters, a key's state, now).
@@ -53,6 +61,9 @@ pub trait Algorithm: Clone + PartialEq + Debug + Send + Sync + 'static {
     /// built-in algorithms can say so.
     #[doc(hidden)]
     const PACKING: Option<Packing<Self::State>> = None;
+
+    /// What the times it is given are.
+    const TIMELINE: Timeline = Timeline::Monotonic;
 
     /// The quota: the largest cost that can ever be met. At least 1.
     fn limit(&self) -> u32;
@@ -122,6 +133,17 @@ pub struct Packing<S> {
 impl<S: Default> Packing<S> {
     /// Stands where states are not packed, in code that is compiled for them too and never run.
     pub(crate) const UNUSED: Self = Self { pack: |_| (0, 0), unpack: |_, _| S::default() };
+}
+
+/// What the times that an algorithm is given are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Timeline {
+    /// Times of the limiter's [`Clock`](crate::Clock), which goes forward evenly from an origin that means nothing.
+    Monotonic,
+    /// Times of day, from the limiter's [`WallClock`](crate::WallClock), since 1970-01-01 00:00:00 UTC. They may step,
+    /// though what an algorithm is given never goes back by more than on any other timeline.
+    Calendar,
 }
 
 /// Whether a key's debt survived a change of parameters.

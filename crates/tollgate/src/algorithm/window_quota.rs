@@ -24,13 +24,7 @@ pub(crate) struct WindowQuota {
 impl WindowQuota {
     /// Checks both numbers; `most` is the largest quota the algorithm takes.
     pub(crate) fn new(max_requests: u32, window: Duration, most: u32) -> Result<Self, Faults> {
-        let requests = 1..=u64::from(most);
-        let mut faults = Vec::new();
-        if !requests.contains(&u64::from(max_requests)) {
-            let expected = whole_range(&requests);
-            let message = format!("`{REQUESTS_FIELD}` is {max_requests}; expected {expected}");
-            faults.push(Fault::of_field(REQUESTS_FIELD, message));
-        }
+        let mut faults: Vec<_> = Self::check_requests(max_requests, most).into_iter().collect();
         if !u64::try_from(window.as_millis()).is_ok_and(|millis| WINDOW_MS.contains(&millis)) {
             let message = format!("the window is {window:?}; expected 1 ms to 366 days");
             faults.push(Fault::of_field(WINDOW_FIELD, message));
@@ -46,11 +40,25 @@ impl WindowQuota {
         reader.finish_with(quota)
     }
 
-    fn read(reader: &mut ParameterReader<'_>, most: u32) -> Option<Self> {
-        let max_requests = reader.quota(REQUESTS_FIELD, 1..=u64::from(most));
+    pub(crate) fn read(reader: &mut ParameterReader<'_>, most: u32) -> Option<Self> {
+        let max_requests = Self::read_requests(reader, most);
         let window = reader.window(WINDOW_FIELD, FRIENDLY_WINDOW_FIELD, WINDOW_MS);
-        let max_requests = u32::try_from(max_requests?).ok()?;
-        Some(Self { max_requests, window_ns: nanos_of(window?) })
+        Some(Self { max_requests: max_requests?, window_ns: nanos_of(window?) })
+    }
+
+    /// Reads `maxRequests`.
+    pub(crate) fn read_requests(reader: &mut ParameterReader<'_>, most: u32) -> Option<u32> {
+        u32::try_from(reader.quota(REQUESTS_FIELD, 1..=u64::from(most))?).ok()
+    }
+
+    /// Checks `maxRequests`; `most` is the largest quota the algorithm takes.
+    pub(crate) fn check_requests(max_requests: u32, most: u32) -> Option<Fault> {
+        let requests = 1..=u64::from(most);
+        (!requests.contains(&u64::from(max_requests))).then(|| {
+            let expected = whole_range(&requests);
+            let message = format!("`{REQUESTS_FIELD}` is {max_requests}; expected {expected}");
+            Fault::of_field(REQUESTS_FIELD, message)
+        })
     }
 
     pub(crate) const fn window(self) -> Duration {

@@ -5,25 +5,24 @@
 //! all threads take locks in one order (clients' first, then tenants', then the global ones, and stores of one scope
 //! by their rank). So decisions are as if made one after another, and no two wait for each other.
 
+mod member;
 mod verdict;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
+pub(crate) use self::member::JointMember;
 use self::verdict::{Ledger, Verdict};
 use crate::clock::Time;
-use crate::decision::{RateLimitResult, Reason};
+use crate::decision::{CallError, RateLimitResult, TenantMissing};
 use crate::key::Key;
 use crate::limit::{Mode, Scope};
 use crate::limit_name::LimitName;
 use crate::limiter::{Decided, DecidedEach, Environment, Limiter, Request};
 use crate::member::{Asked, Member};
 use crate::receipt::Receipt;
-use crate::store::{Counts, Held, ResetReport};
+use crate::store::{Counts, ResetReport};
 use crate::tally::Tally;
-
-/// The key of a limit that counts everybody's calls together.
-const EVERYBODY: Key = Key(1);
 
 /// What results call a block for too many denials.
 const PENALTY: &str = "penalty";
@@ -45,24 +44,7 @@ pub(crate) struct JointLimiter {
     tally: Arc<Tally>,
 }
 
-/// One of the limits.
-#[derive(Debug)]
-pub(crate) struct JointMember {
-    pub(crate) name: LimitName,
-    /// Where it stands in the config.
-    pub(crate) place: usize,
-    pub(crate) scope: Scope,
-    pub(crate) mode: Mode,
-    /// How often it is named: what a call costs is charged once for all of them.
-    pub(crate) times: u32,
-    /// Whether other endpoints use it too.
-    pub(crate) shared: bool,
-    pub(crate) limiter: Arc<dyn Member>,
-    /// Until when a ceiling is known to deny what it denied last, in nanoseconds.
-    pub(crate) denies_until: AtomicU64,
-}
-
-/// A call at the time it is judged by.
+/// A call at the time it is judged by, of the clock; each limit takes it to its own timeline.
 #[derive(Clone, Copy, Debug)]
 struct TimedCall {
     request: Request,
@@ -208,7 +190,7 @@ impl JointLimiter {
             return None;
         }
         let limit = member.limiter.limit();
-        Some(RateLimitResult::refused(Reason::TenantMissing, limit).said_by(member.name))
+        Some(TenantMissing::said_by(member.name, limit).result())
     }
 
     /// The only limit, where there is but one that is this endpoint's own.
@@ -270,6 +252,27 @@ impl Limiter for JointLimiter {
         verdict.into_result().possible_at(request.costs())
     }
 
+    /// The longest of what the enforced limits say: each is served no sooner than all the others allow, so it is no
+    /// promise where they deny in turn.
+    fn wait_behind(&self, before: &[u64], request: Request) -> Result<Option<Duration>, CallError> {
+        let request = request.or_at(self.environment.now());
+        let result = self.look(request)?;
+        if !result.allowed() && result.retry_after_ms().is_none() {
+            return Ok(None);
+        }
+        let mut longest = result.retry_after_ms().map(Duration::from_millis).unwrap_or_default();
+        for member in self.members.iter().filter(|member| member.mode == Mode::Enforce) {
+            let Some(own) = member.request(&request) else { continue };
+            let times = u64::from(member.times);
+            let costs: Vec<_> = before.iter().map(|cost| cost.saturating_mul(times)).collect();
+            match member.limiter.wait_behind(&costs, own)? {
+                Some(wait) => longest = longest.max(wait),
+                None => return Ok(None),
+            }
+        }
+        Ok(Some(longest))
+    }
+
     fn key(&self, name: &str) -> Key {
         self.environment.hasher().key(name)
     }
@@ -319,82 +322,5 @@ impl Limiter for JointLimiter {
             member.limiter.limit().checked_div(member.times).unwrap_or(u32::MAX)
         };
         enforced.map(limit).min().unwrap_or(u32::MAX)
-    }
-}
-
-impl JointMember {
-    /// The key it counts a call under; `None` where a trial run lacks a tenant to count by.
-    fn key(&self, request: &Request) -> Option<Key> {
-        match self.scope {
-            Scope::Client => Some(request.key()),
-            Scope::Tenant => request.tenant_key(),
-            Scope::Global => Some(EVERYBODY),
-        }
-    }
-
-    /// What it is asked.
-    fn asked(&self, call: &TimedCall) -> Option<Asked> {
-        let key = self.key(&call.request)?;
-        let cost = call.request.costs().saturating_mul(u64::from(self.times));
-        Some(Asked { key, now: call.now, cost })
-    }
-
-    /// The same as a request of its own.
-    fn request(&self, request: &Request) -> Option<Request> {
-        let cost = request.costs().saturating_mul(u64::from(self.times));
-        Some(request.with_key(self.key(request)?).cost(cost))
-    }
-
-    fn name_result(&self, decided: Decided, request: &Request) -> Decided {
-        match decided {
-            Ok(result) => Ok(self.in_calls(result).said_by(self.name)),
-            Err(error) => error.result().said_by(self.name).possible_at(request.costs()),
-        }
-    }
-
-    /// What remains in calls of the endpoint, each of which may be charged more than once.
-    #[inline]
-    fn calls(&self, remaining: u64) -> u64 {
-        if self.times == 1 {
-            return remaining;
-        }
-        remaining.checked_div(u64::from(self.times)).unwrap_or(0)
-    }
-
-    /// The same of a result.
-    #[inline]
-    fn in_calls(&self, result: RateLimitResult) -> RateLimitResult {
-        if self.times == 1 {
-            return result;
-        }
-        result.with_remaining(self.calls(result.remaining()))
-    }
-
-    /// Whether it would deny a call now, by a look at it.
-    fn denies(&self, call: &TimedCall) -> bool {
-        let own = self.request(&call.request).map(|own| own.at(call.now));
-        self.mode == Mode::Enforce
-            && own.is_some_and(|own| !self.limiter.look(own).is_ok_and(|result| result.allowed()))
-    }
-
-    #[cold]
-    fn hear_denial(&self, held: &dyn Held, call: &TimedCall, verdict: &mut Verdict<'_>) {
-        verdict.hear_denial(self, held.said());
-        self.remember(held.said(), call.now);
-    }
-
-    /// Remembers how long a ceiling denies, so that the next calls see it before they take a lock.
-    #[inline]
-    fn remember(&self, judged: &RateLimitResult, now: Time) {
-        let is_ceiling = self.scope == Scope::Global && self.mode == Mode::Enforce;
-        if is_ceiling && let Some(wait_ms) = judged.retry_after_ms() {
-            let until = now.as_nanos().saturating_add(wait_ms.saturating_mul(1_000_000));
-            self.denies_until.store(until, Ordering::Relaxed);
-        }
-    }
-
-    /// Only a hint: a refund or a reload may have given something back, and a smaller cost may fit.
-    fn known_to_deny_until(&self) -> Time {
-        Time::from_nanos(self.denies_until.load(Ordering::Relaxed))
     }
 }

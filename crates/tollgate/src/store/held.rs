@@ -6,7 +6,7 @@ use super::Store;
 use super::mark::Mark;
 use super::rules::Rules;
 use super::shard::Shard;
-use crate::algorithm::Algorithm;
+use crate::algorithm::{Algorithm, Timeline};
 use crate::clock::Time;
 use crate::decision::{Decision, RateLimitResult};
 
@@ -49,11 +49,19 @@ impl Charge {
     pub(crate) fn refund(&self, now: Time) -> bool {
         self.store.refund(self, now)
     }
+
+    /// What the time of a refund has to be.
+    pub(crate) fn timeline(&self) -> Timeline {
+        self.store.timeline()
+    }
 }
 
 /// What can give a charge back.
 pub(super) trait Refund: std::fmt::Debug + Send + Sync {
     fn refund(&self, charge: &Charge, now: Time) -> bool;
+
+    /// What its times are.
+    fn timeline(&self) -> Timeline;
 }
 
 /// A key, and the stripe that holds it or would.

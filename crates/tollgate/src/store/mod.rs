@@ -22,17 +22,17 @@ use std::sync::Arc;
 use self::held::Refund;
 use self::layout::Layout;
 use self::lines::Lines;
-use self::mark::Mark;
 use self::rules::Rules;
 use self::sharded::Sharded;
 use self::tally::Tally;
-use crate::algorithm::Algorithm;
+use crate::algorithm::{Algorithm, Timeline};
 use crate::clock::Time;
 use crate::config::{Bounds, OnFull};
 use crate::decision::RateLimitResult;
 
 pub use counts::Counts;
 pub(crate) use held::{Charge, Held};
+pub(crate) use mark::Mark;
 
 /// Below so many keys the sharded store is small enough to lie in the cache, and takes less memory.
 const LINES_FROM_KEYS: u64 = 4_096;
@@ -220,6 +220,19 @@ impl<A: Algorithm> Store<A> {
         }
     }
 
+    /// A key's state and the time it would be judged at, with the parameters in force: to reckon with, apart from the
+    /// store.
+    pub(crate) fn snapshot(&self, hash: u64, now: Time) -> (A, A::State, Time) {
+        let found = match &self.kind {
+            Kind::Sharded(sharded) => sharded.snapshot(hash, now),
+            Kind::Lines(lines) => lines.snapshot(hash, now),
+        };
+        match found {
+            Ok((state, now)) => (self.algorithm().clone(), state, now),
+            Err(moved) => moved.snapshot(hash, now),
+        }
+    }
+
     /// Forgets a key's own state.
     pub(crate) fn reset(&self, hash: u64, now: Time) -> ResetReport {
         match &self.kind {
@@ -326,6 +339,10 @@ impl<A: Algorithm> Refund for Store<A> {
         refunded.unwrap_or_else(|moved| {
             moved.algorithm() == self.algorithm() && moved.refund(charge, now)
         })
+    }
+
+    fn timeline(&self) -> Timeline {
+        A::TIMELINE
     }
 }
 

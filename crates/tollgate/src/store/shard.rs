@@ -146,6 +146,16 @@ impl<S: Clone + Default> Shard<S> {
         self.take_in(rules, mark, (hash, now, cost), state);
     }
 
+    /// The state that a call of this key would be judged by.
+    pub(crate) fn state<A: Algorithm<State = S>>(
+        &self,
+        rules: &Rules<A>,
+        hash: u64,
+        now: Time,
+    ) -> S {
+        self.table.get(hash).cloned().unwrap_or_else(|| self.cells.entering(rules, hash, now))
+    }
+
     /// The answer to a cost that can never be met.
     fn excessive<A: Algorithm<State = S>>(
         &self,

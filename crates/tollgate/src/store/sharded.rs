@@ -109,6 +109,14 @@ impl<A: Algorithm> Sharded<A> {
         .unwrap_or_else(|moved| moved.look(hash, now, cost))
     }
 
+    /// A key's state and the time it would be judged at, or where the stripe has moved.
+    pub(crate) fn snapshot(&self, hash: u64, now: Time) -> Result<(A::State, Time), Arc<Store<A>>> {
+        self.with_shard(self.rules.layout.stripe(hash), |shard| {
+            let now = self.shared.mark.judge(now);
+            (shard.state(&self.rules, hash, now), now)
+        })
+    }
+
     /// Forgets a key's own state.
     pub(crate) fn reset(&self, hash: u64, now: Time) -> ResetReport {
         self.with_shard(self.rules.layout.stripe(hash), |shard| {

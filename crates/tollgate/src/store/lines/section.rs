@@ -133,6 +133,21 @@ impl<A: Algorithm> Lines<A> {
         Ok(if turned_away { untouched.denied(Reason::TableFull) } else { untouched })
     }
 
+    /// A key's state and the time it would be judged at, or where the section has moved.
+    pub(crate) fn snapshot(&self, hash: u64, now: Time) -> Result<(A::State, Time), Arc<Store<A>>> {
+        let hash = super::not_empty(hash);
+        let number = self.rules.layout.stripe(hash);
+        let mut section = self.enter(number)?;
+        let now = self.shared.mark.judge(now);
+        self.bear_home(&mut section, number, hash);
+        let state = match self.read(hash) {
+            Search::Found(words) => Self::unpack(words),
+            Search::Missed => section.cells.entering(&self.rules, hash, now),
+        };
+        drop(section);
+        Ok((state, now))
+    }
+
     pub(super) fn reset_in_section(&self, hash: u64, now: Time) -> ResetReport {
         let number = self.rules.layout.stripe(hash);
         let mut section = match self.enter(number) {
