@@ -136,6 +136,35 @@ fn of_two_hits_at_once_each_is_charged() {
     });
 }
 
+/// Whether a call of cost 1 is allowed that holds the key while other limits would judge.
+fn allows_held(store: &Arc<Store<TokenBucket>>, key: u64) -> bool {
+    let mut allowed = false;
+    store.hold((key, NOW, 1), &mut |held| allowed = held.judge() && held.charge().allowed());
+    allowed
+}
+
+#[test]
+fn a_hit_is_not_lost_while_its_key_is_held_for_other_limits() {
+    check(|ahead| {
+        let store = tiny(bucket(3), 3, ONE_LINE);
+        assert!(allows(&store, key(2), NOW));
+        let [one, other] = twice(&store);
+        let allowed =
+            ahead.both(move || allows_held(&one, key(2)), move || allows(&other, key(2), NOW));
+        assert_eq!((allowed, rest(&store, key(2), NOW)), ((true, true), 0));
+    });
+}
+
+#[test]
+fn a_key_that_comes_in_while_it_is_held_for_other_limits_is_one_key() {
+    check(|ahead| {
+        let [one, other] = twice(&tiny(bucket(1), 3, ONE_LINE));
+        let allowed =
+            ahead.both(move || allows_held(&one, key(2)), move || allows(&other, key(2), NOW));
+        assert!(allowed.0 ^ allowed.1, "one token, two calls");
+    });
+}
+
 #[test]
 fn neighbours_in_a_line_keep_their_own_states() {
     check(|ahead| {
