@@ -23,7 +23,7 @@
 //!
 //! A newcomer takes the nearest slot from its home on that is empty or whose key is whole. Keys never move otherwise.
 //! (Two places for each key, as in cuckoo tables, fill a table better, and need chains of moves under the eyes of
-//! readers; here seven of ten slots are enough, and the second line of a search is the first one's neighbour.)
+//! readers; here three slots of four are enough, and the second line of a search is the first one's neighbour.)
 
 mod admission;
 mod ground;
@@ -95,7 +95,7 @@ impl<A: Algorithm> Lines<A> {
         &self.rules
     }
 
-    /// Judges a call of a key that lies in its home line, as six of seven do, unless somebody else writes to the line
+    /// Judges a call of a key that lies in its home line, as most do, unless somebody else writes to the line
     /// at the same time.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "a result that is copied stalls")]
