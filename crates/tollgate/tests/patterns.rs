@@ -43,6 +43,8 @@ fn each_endpoint_is_answered_by_the_most_specific_entry() {
         "reports",
         "*",
         "/t/{tenant}/{kind}/{id}/{part}",
+        "/shops/{id}/",
+        "GET /shops/{id}/*",
     ];
     let table = [
         ("/users/7", "/users/{id}"),
@@ -67,6 +69,10 @@ fn each_endpoint_is_answered_by_the_most_specific_entry() {
         ("/files/tmp/a/b", "/files/tmp/*"),
         ("/files/tmp", "/files/*"),
         ("/files/a/b", "/files/*"),
+        // The empty rest of one with a method took this from the one that ends here.
+        ("GET /shops/7/", "/shops/{id}/"),
+        ("GET /shops/7/a", "GET /shops/{id}/*"),
+        ("POST /shops/7/", "/shops/{id}/"),
         // Nothing between two slashes is no parameter.
         ("/users//posts/9", "/users/*"),
         ("//users/7", "default"),

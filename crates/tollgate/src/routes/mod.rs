@@ -177,12 +177,14 @@ struct Paths(Vec<Router<usize>>);
 impl Paths {
     /// The paths of the patterns for a method and for any.
     fn of(patterns: &[(usize, Pattern<'_>)], method: Option<&str>) -> Self {
-        // The method's own come first: where they have the path of one for any method, they win.
-        let own = patterns.iter().filter(|(_, pattern)| pattern.method == method);
-        let of_any = patterns.iter().filter(|(_, pattern)| pattern.method.is_none());
+        let is_for = |pattern: &Pattern<'_>| pattern.method.is_none() || pattern.method == method;
+        let mut patterns: Vec<_> = patterns.iter().filter(|(_, read)| is_for(read)).collect();
+        // Where two have one route, as /a/ is one of /a/*, the first takes it. The paths of the one without a rest are
+        // fewer, so it comes first; with the same paths, it is the method's own.
+        patterns.sort_by_key(|(_, read)| (read.rest_after().is_some(), read.method.is_none()));
         let mut taken = BTreeSet::new();
         let mut routes = Vec::new();
-        for (index, pattern) in own.chain(of_any) {
+        for (index, pattern) in patterns {
             let untaken = pattern.routes().into_iter().filter(|route| taken.insert(route.clone()));
             routes.extend(untaken.map(|route| (pattern.rest_after(), route, *index)));
         }
