@@ -9,6 +9,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("tollgate-config", &["tollgate"]),
     ("tollgate-replay", &["tollgate", "tollgate-config"]),
     ("tollgate-tokio", &["tollgate"]),
+    ("tollgate-http", &["tollgate"]),
     ("tollgate-cli", &["tollgate", "tollgate-config", "tollgate-replay"]),
     ("xtask", &[]),
 ];
