@@ -11,6 +11,7 @@ use tollgate::{
 use tollgate_config::GatewayConfig;
 
 use crate::config_file::ConfigFile;
+use crate::http::rules::HttpRules;
 use crate::metrics::Metrics;
 
 /// What all doors share: the limits, and what is counted. A decision takes no lock here: the limiter swaps its limits
@@ -22,6 +23,7 @@ pub(crate) struct Gate {
     pub(crate) metrics: Metrics,
     limiter: Arc<RateLimiter>,
     settings: ArcSwap<GatewayConfig>,
+    http_rules: ArcSwap<HttpRules>,
     clock: Arc<dyn Clock>,
     draining: AtomicBool,
 }
@@ -34,6 +36,7 @@ impl Gate {
         settings: GatewayConfig,
         clock: Option<Arc<dyn Clock>>,
     ) -> Self {
+        let http_rules = ArcSwap::from_pointee(HttpRules::of(&settings, &limits));
         let limiter = Arc::new(match &clock {
             Some(clock) => RateLimiter::builder(limits).clock(Injected(Arc::clone(clock))).build(),
             None => RateLimiter::new(limits),
@@ -44,6 +47,7 @@ impl Gate {
             config,
             limiter,
             settings: ArcSwap::from_pointee(settings),
+            http_rules,
             clock: clock.unwrap_or_else(|| Arc::new(MonotonicClock::new())),
             draining: AtomicBool::new(false),
         }
@@ -52,6 +56,11 @@ impl Gate {
     /// What the config file says of the gateway now.
     pub(crate) fn settings(&self) -> Guard<Arc<GatewayConfig>> {
         self.settings.load()
+    }
+
+    /// What it says of requests over HTTP.
+    pub(crate) fn http_rules(&self) -> Guard<Arc<HttpRules>> {
+        self.http_rules.load()
     }
 
     /// The time by the clock of decisions, to measure how long answers take.
@@ -81,13 +90,11 @@ impl Gate {
     }
 
     /// Judges a call that says when it ends, by dropping the permit.
-    #[expect(dead_code, reason = "for doors that are being built")]
     pub(crate) fn acquire(&self, call: &Call<'_>) -> Result<Permit, CallError> {
         self.limiter.acquire_for(call)
     }
 
     /// The limits themselves, for what is no decision.
-    #[expect(dead_code, reason = "for doors that are being built")]
     pub(crate) fn limiter(&self) -> &RateLimiter {
         &self.limiter
     }

@@ -16,7 +16,7 @@ use tracing::{error, info};
 use crate::config_file::ConfigFile;
 use crate::door::{Door, Stop};
 use crate::gate::Gate;
-use crate::{admin, http};
+use crate::{admin, http, proxy};
 
 /// A gateway that runs, until it is stopped or dropped.
 #[derive(Debug)]
@@ -121,10 +121,12 @@ impl GatewayBuilder {
 /// Binds the listener of each door that is open.
 async fn bind_all(settings: &GatewayConfig) -> Result<Vec<(Door, TcpListener)>, StartError> {
     let mut listeners = Vec::new();
-    for (door, option, address) in [
+    let always = [
         (Door::Http, "--listen", &settings.listen),
         (Door::Admin, "--admin", &settings.admin.listen),
-    ] {
+    ];
+    let proxy = settings.proxy.iter().map(|proxy| (Door::Proxy, "gateway.proxy", &proxy.listen));
+    for (door, option, address) in always.into_iter().chain(proxy) {
         let listener = TcpListener::bind(address).await.map_err(|source| StartError::Listen {
             option,
             address: address.clone(),
@@ -171,7 +173,8 @@ impl Gateway {
                 drop(self.admin.spawn(admin::serve(listener, gate, shutdown)));
             }
             // Nothing is bound for a door that is not built yet.
-            Door::Envoy | Door::Redis | Door::Proxy => {}
+            Door::Proxy => drop(self.doors.spawn(proxy::serve(listener, gate, shutdown))),
+            Door::Envoy | Door::Redis => {}
         }
     }
 

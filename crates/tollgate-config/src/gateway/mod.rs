@@ -82,6 +82,10 @@ pub struct ProxyConfig {
     pub listen: String,
     /// Where requests go that are allowed, such as `http://127.0.0.1:3000`.
     pub upstream: String,
+    /// Whether the upstream is spoken to in HTTP/2, which servers of gRPC need; else in HTTP/1.1.
+    pub http2: bool,
+    /// How long the upstream may take until its answer begins.
+    pub timeout: Duration,
 }
 
 /// How clients of requests over HTTP are told apart: by address, or by a header of theirs.
@@ -203,6 +207,11 @@ impl GatewayConfig {
         let always = [(names::GATEWAY, &*self.listen), (names::ADMIN, &*self.admin.listen)];
         always.into_iter().chain(envoy).chain(redis).chain(proxy)
     }
+}
+
+impl ProxyConfig {
+    /// How long the upstream may take until its answer begins, unless said.
+    pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(60);
 }
 
 impl ClientConfig {

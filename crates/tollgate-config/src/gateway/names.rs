@@ -14,6 +14,8 @@ pub(crate) const ENVOY: &str = "envoy";
 pub(crate) const REDIS: &str = "redis";
 pub(crate) const PROXY: &str = "proxy";
 pub(crate) const UPSTREAM: &str = "upstream";
+pub(crate) const HTTP2: &str = "http2";
+pub(crate) const TIMEOUT: &str = "timeout";
 pub(crate) const CLIENT: &str = "client";
 pub(crate) const TRUSTED_PROXIES: &str = "trustedProxies";
 pub(crate) const FORWARDED_HEADER: &str = "forwardedHeader";
@@ -62,7 +64,7 @@ pub(crate) const GATEWAY_FIELDS: [&str; 14] = [
 ];
 pub(crate) const ADMIN_FIELDS: [&str; 3] = [LISTEN, TOKEN_FILE, HOSTS];
 pub(crate) const LISTEN_FIELDS: [&str; 1] = [LISTEN];
-pub(crate) const PROXY_FIELDS: [&str; 2] = [LISTEN, UPSTREAM];
+pub(crate) const PROXY_FIELDS: [&str; 4] = [LISTEN, UPSTREAM, HTTP2, TIMEOUT];
 pub(crate) const CLIENT_FIELDS: [&str; 6] =
     [TRUSTED_PROXIES, FORWARDED_HEADER, MAX_HOPS, IPV6_PREFIX, STRICT, HEADER];
 pub(crate) const HEADER_FIELDS: [&str; 3] = [HEADER_NAME, ON_MISSING, ONLY_FROM_PROXIES];

@@ -8,10 +8,10 @@ use super::names::{
     CONNECTIONS, CORS, CORS_FIELDS, CREDENTIALS, DECISION_API, DRAIN_TIMEOUT, ENDPOINT,
     ENDPOINT_FIELDS, ENVOY, FIELDS, FIELDS_WORDS, FOLD_CASE, FORWARD_AUTH, FORWARDED_HEADER,
     GATEWAY, GATEWAY_FIELDS, HEADER, HEADER_BYTES, HEADER_FIELDS, HEADER_NAME, HEADER_TIMEOUT,
-    HOSTS, IDLE_TIMEOUT, IPV6_PREFIX, JITTER, KEEP_PARAMETERS, KEEP_SLASHES, KEEP_TRAILING_SLASH,
-    LIMITS, LIMITS_FIELDS, LISTEN, LISTEN_FIELDS, MAX_HOPS, NGINX_AUTH, ON_MISSING,
-    ON_MISSING_WORDS, ONLY_FROM_PROXIES, ORIGINS, PROXY, PROXY_FIELDS, REDIS, STRICT, TOKEN_FILE,
-    TRUSTED_PROXIES, UPSTREAM,
+    HOSTS, HTTP2, IDLE_TIMEOUT, IPV6_PREFIX, JITTER, KEEP_PARAMETERS, KEEP_SLASHES,
+    KEEP_TRAILING_SLASH, LIMITS, LIMITS_FIELDS, LISTEN, LISTEN_FIELDS, MAX_HOPS, NGINX_AUTH,
+    ON_MISSING, ON_MISSING_WORDS, ONLY_FROM_PROXIES, ORIGINS, PROXY, PROXY_FIELDS, REDIS, STRICT,
+    TIMEOUT, TOKEN_FILE, TRUSTED_PROXIES, UPSTREAM,
 };
 use super::value::{is_on_loopback, text_of};
 use super::{
@@ -110,7 +110,10 @@ fn read_proxy(fields: &Fields<'_>, findings: &mut Findings) -> Option<ProxyConfi
     let upstream = fields
         .required(UPSTREAM, value::UPSTREAM, findings)
         .and_then(|_| text_of(fields, UPSTREAM, value::UPSTREAM, value::upstream, findings));
-    Some(ProxyConfig { listen: listen?, upstream: upstream? })
+    let http2 = fields.flag(HTTP2, findings).unwrap_or_default();
+    let timeout = optional_timeout(fields, TIMEOUT, findings);
+    let timeout = timeout.unwrap_or(ProxyConfig::DEFAULT_TIMEOUT);
+    Some(ProxyConfig { listen: listen?, upstream: upstream?, http2, timeout })
 }
 
 fn read_client(fields: &Fields<'_>, findings: &mut Findings) -> ClientConfig {

@@ -7,10 +7,10 @@ use serde_json::{Value, json};
 use super::names::{
     ADMIN, ALLOW_ESCAPED_SLASH, BODY_BYTES, BODY_TIMEOUT, CLIENT, CONNECTIONS, CORS, CREDENTIALS,
     DECISION_API, DRAIN_TIMEOUT, ENDPOINT, ENVOY, FIELDS, FIELDS_WORDS, FOLD_CASE, FORWARD_AUTH,
-    FORWARDED_HEADER, HEADER, HEADER_BYTES, HEADER_NAME, HEADER_TIMEOUT, HOSTS, IDLE_TIMEOUT,
-    IPV6_PREFIX, JITTER, KEEP_PARAMETERS, KEEP_SLASHES, KEEP_TRAILING_SLASH, LIMITS, LISTEN,
-    MAX_HOPS, NGINX_AUTH, ON_MISSING, ON_MISSING_WORDS, ONLY_FROM_PROXIES, ORIGINS, PROXY, REDIS,
-    STRICT, TOKEN_FILE, TRUSTED_PROXIES, UPSTREAM,
+    FORWARDED_HEADER, HEADER, HEADER_BYTES, HEADER_NAME, HEADER_TIMEOUT, HOSTS, HTTP2,
+    IDLE_TIMEOUT, IPV6_PREFIX, JITTER, KEEP_PARAMETERS, KEEP_SLASHES, KEEP_TRAILING_SLASH, LIMITS,
+    LISTEN, MAX_HOPS, NGINX_AUTH, ON_MISSING, ON_MISSING_WORDS, ONLY_FROM_PROXIES, ORIGINS, PROXY,
+    REDIS, STRICT, TIMEOUT, TOKEN_FILE, TRUSTED_PROXIES, UPSTREAM,
 };
 use super::{ClientConfig, GatewayConfig, GatewayLimits};
 use crate::schema::{choice, duration, flag, texts, whole};
@@ -82,6 +82,8 @@ fn proxy() -> Value {
                 "pattern": UPSTREAM_PATTERN,
                 "examples": ["http://127.0.0.1:3000"],
             },
+            HTTP2: flag("The upstream is spoken to in HTTP/2, which servers of gRPC need."),
+            TIMEOUT: duration("How long the upstream may take until its answer begins; unless said 60s."),
         }),
     )
 }

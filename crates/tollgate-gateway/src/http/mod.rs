@@ -3,9 +3,10 @@
 pub(crate) mod answer;
 pub(crate) mod body;
 pub(crate) mod door;
-mod phase;
+pub(crate) mod phase;
 pub(crate) mod problem;
-mod timed;
+pub(crate) mod rules;
+pub(crate) mod timed;
 
 use std::convert::Infallible;
 use std::net::SocketAddr;

@@ -22,7 +22,7 @@ use crate::metrics::LimitHit;
 /// kept by a timer that is set anew only when it has run out, so that requests in quick succession cost none: a
 /// connection is idle for at least `idle_timeout`, and for less than twice as long, before it is closed.
 #[derive(Debug)]
-pub(super) struct Timed {
+pub(crate) struct Timed {
     stream: TcpStream,
     phase: Arc<Phase>,
     gate: Arc<Gate>,
@@ -56,7 +56,7 @@ impl Timer {
 }
 
 impl Timed {
-    pub(super) fn new(stream: TcpStream, phase: Arc<Phase>, gate: Arc<Gate>, door: Door) -> Self {
+    pub(crate) fn new(stream: TcpStream, phase: Arc<Phase>, gate: Arc<Gate>, door: Door) -> Self {
         let limits = &gate.settings().limits;
         let (header_timeout, idle_timeout) = (limits.header_timeout, limits.idle_timeout);
         let write_timeout = limits.body_timeout;
