@@ -71,9 +71,13 @@ impl ConfigFile {
     }
 }
 
-/// Whoever asks for a decision does not say when the call ends.
+/// Whoever asks for a decision does not say when the call ends; only the proxy sees it. So calls under way are counted
+/// without a lease where no other door is open.
 fn load(path: &Path) -> Result<(Config, GatewayConfig), ConfigErrors> {
-    tollgate_config::load_gateway(path, &LimiterFactory::new().for_calls_without_end())
+    match tollgate_config::load_gateway(path, &LimiterFactory::new()) {
+        Ok((limits, settings)) if settings.sees_calls_end() => Ok((limits, settings)),
+        _ => tollgate_config::load_gateway(path, &LimiterFactory::new().for_calls_without_end()),
+    }
 }
 
 fn log_success(version: u64, report: &ReloadReport) {

@@ -199,6 +199,12 @@ impl GatewayConfig {
     /// How long the jitter may be, in milliseconds.
     pub(crate) const JITTER_MS: RangeInclusive<u64> = 0..=3_600_000;
 
+    /// Whether every door that decides sees when a call ends, as the proxy does and no other.
+    pub const fn sees_calls_end(&self) -> bool {
+        let is_asked = self.decision_api || self.forward_auth || self.nginx_auth;
+        !is_asked && self.envoy.is_none() && self.redis.is_none()
+    }
+
     /// Every address that is listened on, with what the file calls its door.
     pub fn listeners(&self) -> impl Iterator<Item = (&'static str, &str)> {
         let envoy = self.envoy.iter().map(|it| (names::ENVOY, &*it.listen));

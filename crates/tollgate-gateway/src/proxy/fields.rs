@@ -44,6 +44,13 @@ pub(super) fn remove_hop_by_hop(fields: &mut HeaderMap) {
     }
 }
 
+/// Whether a body comes as it is or in chunks. Any other coding would be lost on the way, since the field ends here.
+pub(super) fn is_coded_as_known(fields: &HeaderMap) -> bool {
+    let mut lines = fields.get_all(TRANSFER_ENCODING).into_iter();
+    let is_chunked = |line: &HeaderValue| line.as_bytes().eq_ignore_ascii_case(b"chunked");
+    lines.next().is_none_or(is_chunked) && lines.next().is_none()
+}
+
 /// The protocol that a request or an answer switches to, where it does.
 pub(super) fn upgrade_of(fields: &HeaderMap) -> Option<HeaderValue> {
     let switches = names_in(fields, &CONNECTION).any(|name| name == "upgrade");

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hyper::body::Incoming;
-use hyper::header::{HOST, HeaderValue};
+use hyper::header::{CONNECTION, HOST, HeaderValue};
 use hyper::http::request::Parts;
 use hyper::http::uri::PathAndQuery;
 use hyper::{Method, Request, Response, StatusCode, Version, upgrade};
@@ -47,6 +47,9 @@ impl Exchange {
     pub(super) async fn answer(self, request: Request<Incoming>) -> Response<Held> {
         let gate = Arc::clone(&self.gate);
         let rules = gate.http_rules();
+        if !fields::is_coded_as_known(request.headers()) {
+            return self.refuse_coding();
+        }
         let caller = Caller::of(request.headers());
         let endpoint = match rules.endpoints.of_request(&request) {
             Ok(endpoint) => endpoint.into_owned(),
@@ -70,6 +73,15 @@ impl Exchange {
             rules.answers.add_fields(&result, policy, &caller, response.headers_mut());
         }
         response
+    }
+
+    /// The connection is closed after it: what would come next is in a code that nobody here reads.
+    fn refuse_coding(self) -> Response<Held> {
+        let detail =
+            "the field `transfer-encoding` has another value than chunked; send that, or a length";
+        let mut answer = Answer::from(Problem::bad_request(detail));
+        answer.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+        self.own(answer)
     }
 
     fn own(self, answer: Answer) -> Response<Held> {

@@ -1,11 +1,12 @@
 //! Connections that were upgraded, such as `WebSocket`s: bytes both ways, until one side ends.
 
+use std::pin::pin;
 use std::sync::Arc;
 
 use hyper::upgrade::OnUpgrade;
 use hyper_util::rt::TokioIo;
 use parking_lot::Mutex;
-use tokio::io::copy_bidirectional;
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt, copy, split};
 use tollgate::Permit;
 use tracing::debug;
 
@@ -52,10 +53,22 @@ impl Tunnel {
                 return;
             }
         };
-        let (mut client, mut upstream) = (TokioIo::new(client), TokioIo::new(upstream));
-        if let Err(error) = copy_bidirectional(&mut client, &mut upstream).await {
-            debug!(door = %Door::Proxy, "a tunnel broke off: {error}");
+        let (client_says, client_hears) = split(TokioIo::new(client));
+        let (upstream_says, upstream_hears) = split(TokioIo::new(upstream));
+        let mut answers = pin!(hand_on(upstream_says, client_hears));
+        // A client that has said all may still be answered; where the upstream has, nobody is left to listen.
+        tokio::select! {
+            () = &mut answers => {}
+            () = hand_on(client_says, upstream_hears) => answers.await,
         }
         drop((permit, active));
+    }
+}
+
+/// Hands on what one side says until it has said all, and tells the other side so.
+async fn hand_on(mut says: impl AsyncRead + Unpin, mut hears: impl AsyncWrite + Unpin) {
+    let handed_on = copy(&mut says, &mut hears).await;
+    if let Err(error) = handed_on.and(hears.shutdown().await) {
+        debug!(door = %Door::Proxy, "a tunnel broke off: {error}");
     }
 }
