@@ -31,8 +31,14 @@ enum Verdict {
     Allowed(Permit),
     /// No limit holds for it.
     Unjudged,
-    /// It goes no further.
-    Refused(Response<String>),
+    /// It goes no further. Boxed: most requests go on, and none of them is to carry the room for it.
+    Refused(Box<Response<String>>),
+}
+
+impl Verdict {
+    fn refused(response: Response<String>) -> Self {
+        Self::Refused(Box::new(response))
+    }
 }
 
 impl<S> Tollgate<S> {
@@ -62,7 +68,7 @@ impl<S> Tollgate<S> {
         match self.ask(head, TargetFault::ENDPOINT, caller) {
             Verdict::Refused(refused) => Verdict::Refused(refused),
             Verdict::Allowed(_) | Verdict::Unjudged => {
-                Verdict::Refused(self.layer.reading.answers.bad_request(fault, caller))
+                Verdict::refused(self.layer.reading.answers.bad_request(fault, caller))
             }
         }
     }
@@ -82,7 +88,7 @@ impl<S> Tollgate<S> {
             Ok(permit) => permit.result(),
             Err(error) => error.result(),
         };
-        Verdict::Refused(self.denial(&result, endpoint, caller))
+        Verdict::refused(self.denial(&result, endpoint, caller))
     }
 
     /// Who a request is from, by the rules.
@@ -94,13 +100,13 @@ impl<S> Tollgate<S> {
         let Some(peer) = (reading.peer)(head) else {
             let mut response = Response::new(NO_PEER.to_owned());
             *response.status_mut() = StatusCode::INTERNAL_SERVER_ERROR;
-            return Err(Verdict::Refused(response));
+            return Err(Verdict::refused(response));
         };
         match reading.clients.identify(peer, head.headers()) {
             Identified::Client(client) => Ok(client.as_str().to_owned()),
             Identified::Skipped => Err(Verdict::Unjudged),
             Identified::Refused(fault) => {
-                Err(Verdict::Refused(reading.answers.unidentified(&fault, caller)))
+                Err(Verdict::refused(reading.answers.unidentified(&fault, caller)))
             }
         }
     }
@@ -145,7 +151,7 @@ where
         let caller = Caller::of(head.headers());
         let (verdict, endpoint) = self.judge(&mut head, &caller);
         let permit = match verdict {
-            Verdict::Refused(response) => return Answering::refused(response),
+            Verdict::Refused(response) => return Answering::refused(*response),
             Verdict::Allowed(permit) => Some(permit),
             Verdict::Unjudged => None,
         };

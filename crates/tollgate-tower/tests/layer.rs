@@ -1,7 +1,6 @@
 //! Services that limit themselves: those of axum called as they stand, and one of tonic over a real connection.
 
 #![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
-#![expect(clippy::indexing_slicing, reason = "a test stops at the first surprise")]
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::time::Duration;
