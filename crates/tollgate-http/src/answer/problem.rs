@@ -58,8 +58,10 @@ impl Problem {
             }
             None | Some(Reason::TableFull | Reason::TenantMissing | Reason::Blocked | _) => None,
         };
-        let quota = speaker.map_or(result.limit(), |limit| limit.quota.into());
-        let limit = TheLimit { name: speaker.map(|limit| &*limit.shown), of: quota };
+        let limit = match speaker {
+            Some(limit) => TheLimit { name: Some(&limit.shown), of: limit.quota.into() },
+            None => TheLimit { name: None, of: result.limit() },
+        };
         Self {
             status: http::StatusCode::TOO_MANY_REQUESTS,
             violated,

@@ -25,8 +25,8 @@ use path::{Normal, Spelling};
 ///
 /// What is judged beyond that, the [`name`](Endpoint::name), takes a path for another's equal where servers may: a slash
 /// at the end does not count, nor does the rest of a segment from `;` on (or from an escaped `;`, `?` or `#`), and all
-/// escapes of characters that may stand in a path are decoded (`%40` is `@`). `HEAD` is judged as `GET`. Letters keep
-/// their case.
+/// escapes of characters that may stand in a path are decoded (`%40` is `@`). `HEAD` is judged as `GET`, and a method in
+/// upper case. The letters of a path keep their case.
 ///
 /// Each default has a switch, for upstreams that tell apart what others take for the same.
 ///
@@ -86,7 +86,8 @@ impl EndpointRules {
 
     /// The endpoint of a request, as a server read it.
     ///
-    /// The host is the target's, where it has one (HTTP/2, and `http://host/path`), else the field `Host`.
+    /// The host is the target's, where it has one (HTTP/2, and `http://host/path`), else the field `Host`. A fragment is
+    /// gone by then: [`Uri`] keeps none, so none is forwarded either.
     ///
     /// # Errors
     /// When the target or the host is not well-formed, or could mean more than one thing: answer 400
@@ -165,8 +166,7 @@ impl EndpointRules {
             return Ok(Endpoint::new(method, "*", Cow::Borrowed("*"), host));
         }
         let Normal { forwarded, judged } = self.spelling.normal(target)?;
-        let judged_as = if *method == Method::HEAD { &Method::GET } else { method };
-        Ok(Endpoint::new(judged_as, &judged, forwarded, host))
+        Ok(Endpoint::new(method, &judged, forwarded, host))
     }
 }
 
@@ -196,9 +196,12 @@ impl<'a> Endpoint<'a> {
         host: Option<Host<'a>>,
     ) -> Self {
         let method = method.as_str();
+        let is_head = method.eq_ignore_ascii_case(Method::HEAD.as_str());
+        let method = if is_head { Method::GET.as_str() } else { method };
         let path_at = method.len().saturating_add(1);
         let mut name = String::with_capacity(path_at.saturating_add(judged.len()));
         name.push_str(method);
+        name.make_ascii_uppercase();
         name.push(' ');
         name.push_str(judged);
         let is_rewritten = matches!(path_and_query, Cow::Owned(_));
