@@ -185,7 +185,7 @@ fn v23_only_so_many_hops_are_looked_at() {
 }
 
 #[test]
-fn svc01_a_chain_is_read_from_the_right_through_trusted_hops_only() {
+fn svc01_r70_a_chain_is_read_from_the_right_through_trusted_hops_only() {
     check(&[
         ("a", "10.0.0.1", &[(XFF, "198.51.100.1, 203.0.113.7")], "203.0.113.7"),
         ("b", "10.0.0.1", &[(XFF, "198.51.100.2, 203.0.113.7, 10.0.0.2")], "203.0.113.7"),
@@ -205,7 +205,15 @@ fn allowed(limit: u32, keys: &[String]) -> Vec<bool> {
 }
 
 #[test]
-fn svc02_ports_brackets_and_blanks_make_no_new_key() {
+fn r71_two_clients_behind_one_proxy_are_two_keys() {
+    let clients = by_forwarded_for();
+    let key = |client| key_of(&clients, "10.0.0.1", &[(XFF, client)]);
+    assert_ne!(key("203.0.113.7"), key("203.0.113.8"));
+    assert_ne!(key("203.0.113.7"), key_of(&clients, "10.0.0.1", &[]));
+}
+
+#[test]
+fn svc02_r73_ports_brackets_and_blanks_make_no_new_key() {
     let clients = by_forwarded_for();
     let texts = ["203.0.113.7:51034", "203.0.113.7:51035", "  203.0.113.7\t", "203.0.113.7"];
     let keys = texts.map(|text| key_of(&clients, "10.0.0.1", &[(XFF, text)]));
@@ -362,7 +370,7 @@ fn by_api_key(key: HeaderKey) -> Clients {
 }
 
 #[test]
-fn svc29_a_key_that_is_missing_empty_or_repeated_gets_what_the_config_names() {
+fn svc29_r74_a_key_that_is_missing_empty_or_repeated_gets_what_the_config_names() {
     let missing: [&[(&str, &str)]; 4] = [
         &[],
         &[("x-api-key", "")],

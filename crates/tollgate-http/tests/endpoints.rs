@@ -353,6 +353,14 @@ fn hosts_are_names_or_addresses_with_or_without_a_port() {
 }
 
 #[test]
+fn r77_a_query_makes_no_new_endpoint() {
+    let names = ["/search", "/search?", "/search?q=1", "/search?q=/../x%2F"];
+    for target in names {
+        assert_eq!(read(target).unwrap().name(), "GET /search", "{target}");
+    }
+}
+
+#[test]
 fn s14_no_spelling_escapes_the_limit_of_a_path() {
     let minute = Duration::from_secs(60);
     let config = Config::builder()

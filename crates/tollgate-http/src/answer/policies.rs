@@ -47,8 +47,8 @@ impl Policies {
         policies
     }
 
-    /// That of the entry that answers for an endpoint, as [`RateLimiter::entry`](tollgate::RateLimiter::entry) tells it;
-    /// `None` for the default's.
+    /// That of the entry that answers for an endpoint, as [`RateLimiter::entry`](tollgate::RateLimiter::entry) tells
+    /// it; `None` for the default's.
     pub fn of_entry(&self, entry: Option<&str>) -> &EntryPolicy {
         entry.and_then(|entry| self.by_entry.get(entry)).unwrap_or(&self.default)
     }

@@ -79,7 +79,8 @@ impl ClientAddress {
         self
     }
 
-    /// How many addresses of the field are looked at, at least 1 (0 is taken for 1): where the client is not among them, it is unidentified.
+    /// How many addresses of the field are looked at, at least 1 (0 is taken for 1): where the client is not among
+    /// them, it is unidentified.
     pub const fn max_hops(mut self, hops: usize) -> Self {
         self.hops_max = if hops == 0 { 1 } else { hops };
         self

@@ -23,10 +23,10 @@ use path::{Normal, Spelling};
 /// belong in a path are escaped. Refused are an escaped slash, a backslash and controls (raw or escaped), a broken
 /// escape, a fragment, and what is not ASCII.
 ///
-/// What is judged beyond that, the [`name`](Endpoint::name), takes a path for another's equal where servers may: a slash
-/// at the end does not count, nor does the rest of a segment from `;` on (or from an escaped `;`, `?` or `#`), and all
-/// escapes of characters that may stand in a path are decoded (`%40` is `@`). `HEAD` is judged as `GET`, and a method in
-/// upper case. The letters of a path keep their case.
+/// What is judged beyond that, the [`name`](Endpoint::name), takes a path for another's equal where servers may: a
+/// slash at the end does not count, nor does the rest of a segment from `;` on (or from an escaped `;`, `?` or `#`),
+/// and all escapes of characters that may stand in a path are decoded (`%40` is `@`). `HEAD` is judged as `GET`, and a
+/// method in upper case. The letters of a path keep their case.
 ///
 /// Each default has a switch, for upstreams that tell apart what others take for the same.
 ///
@@ -86,8 +86,8 @@ impl EndpointRules {
 
     /// The endpoint of a request, as a server read it.
     ///
-    /// The host is the target's, where it has one (HTTP/2, and `http://host/path`), else the field `Host`. A fragment is
-    /// gone by then: [`Uri`] keeps none, so none is forwarded either.
+    /// The host is the target's, where it has one (HTTP/2, and `http://host/path`), else the field `Host`. A fragment
+    /// is gone by then: [`Uri`] keeps none, so none is forwarded either.
     ///
     /// # Errors
     /// When the target or the host is not well-formed, or could mean more than one thing: answer 400
@@ -229,7 +229,8 @@ impl<'a> Endpoint<'a> {
         self.is_rewritten.then_some(&self.path_and_query)
     }
 
-    /// The host that is asked for, which is also what is to be forwarded as `Host`; `None` where the request names none.
+    /// The host that is asked for, which is also what is to be forwarded as `Host`; `None` where the request names
+    /// none.
     pub const fn host(&self) -> Option<&Host<'a>> {
         self.host.as_ref()
     }
