@@ -200,9 +200,21 @@ fn head_is_judged_as_get_and_other_methods_are_themselves_in_upper_case() {
         let method = Method::from_bytes(method.as_bytes()).unwrap();
         rules.endpoint(&method, b"/login", None).unwrap().name().to_owned()
     };
-    let names = ["HEAD", "GET", "POST", "get", "head", "BREW"].map(name);
+    let names = ["HEAD", "GET", "POST", "get", "head", "BREW", "M-SEARCH"].map(name);
     let get = "GET /login";
-    assert_eq!(names, [get, get, "POST /login", get, get, "BREW /login"]);
+    let others = ["BREW /login", "M-SEARCH /login"];
+    assert_eq!(names, [get, get, "POST /login", get, get, others[0], others[1]]);
+}
+
+#[test]
+fn a_method_nobody_has_heard_of_escapes_no_limit_of_a_path() {
+    let limiter = limiter();
+    for method in ["post", "X1", "G_T", "!", "1"] {
+        let method = Method::from_bytes(method.as_bytes()).unwrap();
+        let endpoint = EndpointRules::new().endpoint(&method, b"/api/login", None).unwrap();
+        assert_eq!(limiter.entry(endpoint.name()).as_deref(), Some("/api/login"), "{method}");
+        assert_eq!(endpoint.path(), "/api/login");
+    }
 }
 
 #[test]
@@ -287,6 +299,40 @@ fn svc08_respelled_paths_share_the_counter() {
     for (target, expected) in targets {
         assert_eq!(allowed(target), expected, "{target}");
     }
+}
+
+#[test]
+fn what_a_config_lists_is_told_as_it_is_judged() {
+    let table = [
+        ("/login", "/login"),
+        ("GET /login", "GET /login"),
+        ("get /login", "GET /login"),
+        ("HEAD /login", "GET /login"),
+        ("/login/", "/login"),
+        ("/Login", "/Login"),
+        ("//login;v=1", "/login"),
+        ("/login?x=1", "/login"),
+        ("/%6cogin", "/login"),
+        ("/a/../login", "/login"),
+        ("/", "/"),
+        ("GET /users/{id}/posts/", "GET /users/{id}/posts"),
+        ("/files/*", "/files/*"),
+        ("/{a}/../{b}/./*", "/{b}/*"),
+        ("/~5~/{a}", "/~5~/{a}"),
+        // No request has such a name, and other doors may.
+        ("OPTIONS *", "OPTIONS *"),
+        ("reports", "reports"),
+        ("a b", "a b"),
+    ];
+    for (listed, expected) in table {
+        assert_eq!(EndpointRules::new().name_as_judged(listed).unwrap(), expected, "{listed}");
+    }
+    assert_eq!(
+        EndpointRules::new().fold_case().name_as_judged("/Users/{ID}").unwrap(),
+        "/users/{ID}"
+    );
+    let fault = EndpointRules::new().name_as_judged("/l\u{f6}gin/{id}").unwrap_err();
+    assert_eq!(fault.kind(), TargetFaultKind::NotEscaped);
 }
 
 #[test]

@@ -6,6 +6,7 @@
 
 mod fault;
 mod host;
+mod listed;
 mod path;
 
 use std::borrow::Cow;
@@ -29,6 +30,9 @@ use path::{Normal, Spelling};
 /// method in upper case. The letters of a path keep their case.
 ///
 /// Each default has a switch, for upstreams that tell apart what others take for the same.
+///
+/// A config has to list endpoints as they are judged; [`name_as_judged`](Self::name_as_judged) tells how. And since a
+/// slash at the end does not count, `/files/*` is for what lies below; list `/files` too where that is meant.
 ///
 /// ```
 /// use http::Method;
@@ -170,6 +174,23 @@ impl EndpointRules {
     }
 }
 
+/// Writes a method as it is judged, and a blank behind it.
+///
+/// Servers that fold a method's letters take `post` for `POST`, and many serve methods they have never heard of. All
+/// that are registered are of letters and hyphens; what else one has is judged as a hyphen, so that entries for any
+/// method are for that one too.
+fn push_method(method: &str, name: &mut String) {
+    if method.eq_ignore_ascii_case(Method::HEAD.as_str()) {
+        name.push_str(Method::GET.as_str());
+    } else {
+        name.extend(method.chars().map(|letter| match letter {
+            'a'..='z' | 'A'..='Z' => letter.to_ascii_uppercase(),
+            _ => '-',
+        }));
+    }
+    name.push(' ');
+}
+
 /// What follows `http://` or `https://`, where a target is absolute.
 fn after_scheme(target: &[u8]) -> Option<&[u8]> {
     [&b"http://"[..], b"https://"].into_iter().find_map(|scheme| {
@@ -195,14 +216,10 @@ impl<'a> Endpoint<'a> {
         path_and_query: Cow<'a, str>,
         host: Option<Host<'a>>,
     ) -> Self {
-        let method = method.as_str();
-        let is_head = method.eq_ignore_ascii_case(Method::HEAD.as_str());
-        let method = if is_head { Method::GET.as_str() } else { method };
-        let path_at = method.len().saturating_add(1);
-        let mut name = String::with_capacity(path_at.saturating_add(judged.len()));
-        name.push_str(method);
-        name.make_ascii_uppercase();
-        name.push(' ');
+        let room = method.as_str().len().saturating_add(judged.len()).saturating_add(1);
+        let mut name = String::with_capacity(room);
+        push_method(method.as_str(), &mut name);
+        let path_at = name.len();
         name.push_str(judged);
         let is_rewritten = matches!(path_and_query, Cow::Owned(_));
         Self { name, path_at, path_and_query, is_rewritten, host }
