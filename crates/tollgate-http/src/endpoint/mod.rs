@@ -39,9 +39,9 @@ use path::{Normal, Spelling};
 /// use tollgate_http::EndpointRules;
 ///
 /// let rules = EndpointRules::new();
-/// let endpoint = rules.endpoint(&Method::HEAD, b"/a/..//%6Cogin/;v=1?next=/", Some(b"Example.COM:443"))?;
+/// let endpoint = rules.endpoint(&Method::HEAD, b"/a/..//%6Cogin;v=1/?next=/", Some(b"Example.COM:443"))?;
 /// assert_eq!(endpoint.name(), "GET /login");
-/// assert_eq!(endpoint.path_and_query(), "/login/;v=1?next=/");
+/// assert_eq!(endpoint.path_and_query(), "/login;v=1/?next=/");
 /// assert_eq!(endpoint.host().unwrap().name(), "example.com");
 /// # Ok::<(), tollgate_http::TargetFault>(())
 /// ```
