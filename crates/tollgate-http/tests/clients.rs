@@ -317,15 +317,20 @@ fn svc05_s11_underscore_twins_are_known_and_never_read() {
     let lines =
         [("x_forwarded_for", "192.0.2.4"), ("x-forwarded_for", "192.0.2.5"), (XFF, "198.51.100.7")];
     assert_eq!(key_of(&by_forwarded_for(), "10.0.0.1", &lines), "198.51.100.7");
-    let own = ["x-ratelimit-policy".parse().unwrap()];
+    let own = ["x-ratelimit-policy".parse().unwrap(), "x_own".parse().unwrap()];
     for twin in
         ["x_forwarded_for", "x_real_ip", "x-forwarded_for", "x_forwarded-for", "x_ratelimit_policy"]
     {
         assert!(is_underscore_twin(&twin.parse().unwrap(), &own), "{twin}");
     }
-    for other in
-        ["x-forwarded-for", "x_forwarded", "x_request_id", "x-ratelimit-policy", "forwarded"]
-    {
+    for other in [
+        "x-forwarded-for",
+        "x_forwarded",
+        "x_own",
+        "x_request_id",
+        "x-ratelimit-policy",
+        "forwarded",
+    ] {
         assert!(!is_underscore_twin(&other.parse().unwrap(), &own), "{other}");
     }
 }
