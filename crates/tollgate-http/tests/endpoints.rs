@@ -506,6 +506,68 @@ fn remove_dot_segments(path: &str) -> String {
     output
 }
 
+/// What a server makes of a path: the names from the root down, in bytes.
+type Server = fn(&str) -> Vec<Vec<u8>>;
+
+/// Every escape, once.
+fn decoded(text: &str) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let mut rest = text.as_bytes();
+    while let Some((byte, after)) = rest.split_first() {
+        let digits = after.split_at_checked(2).filter(|_| *byte == b'%');
+        let escaped = digits.and_then(|(digits, after)| {
+            let digits = std::str::from_utf8(digits).ok()?;
+            Some((u8::from_str_radix(digits, 16).ok()?, after))
+        });
+        let (byte, after) = escaped.unwrap_or((*byte, after));
+        bytes.push(byte);
+        rest = after;
+    }
+    bytes
+}
+
+/// Goes down a path, and up where it says so. Empty names count for nothing.
+fn walked(segments: impl Iterator<Item = Vec<u8>>) -> Vec<Vec<u8>> {
+    let mut names: Vec<Vec<u8>> = Vec::new();
+    for segment in segments {
+        match &*segment {
+            b"" | b"." => {}
+            b".." => drop(names.pop()),
+            _ => names.push(segment),
+        }
+    }
+    names
+}
+
+/// Decodes first, merges slashes, then resolves: as nginx does.
+fn decoding(path: &str) -> Vec<Vec<u8>> {
+    walked(decoded(path).split(|byte| *byte == b'/').map(<[u8]>::to_vec))
+}
+
+/// Takes parameters off, decodes, merges slashes, then resolves: as servers of servlets do.
+fn taking_parameters_off(path: &str) -> Vec<Vec<u8>> {
+    walked(path.split('/').map(|segment| decoded(segment.split(';').next().unwrap())))
+}
+
+/// Resolves as RFC 3986 says, then decodes, then merges slashes: as Envoy does.
+fn resolving_first(path: &str) -> Vec<Vec<u8>> {
+    let unreserved = path.replace("%2e", ".").replace("%2E", ".");
+    let resolved = remove_dot_segments(&unreserved);
+    resolved.split('/').filter(|name| !name.is_empty()).map(decoded).collect()
+}
+
+/// The plain path of what a server found.
+fn plain(names: &[Vec<u8>]) -> String {
+    let byte = |byte: &u8| match byte {
+        b'a'..=b'z' | b'A'..=b'Z' | b'.' | b'~' | b'@' | b'*' => char::from(*byte).to_string(),
+        byte => format!("%{byte:02X}"),
+    };
+    let name =
+        |name: &Vec<u8>| "/".to_owned() + &name.iter().map(byte).collect::<Vec<_>>().concat();
+    let path = names.iter().map(name).collect::<Vec<_>>().concat();
+    if path.is_empty() { "/".to_owned() } else { path }
+}
+
 /// Targets made up of what could confuse a reader.
 fn target() -> impl Strategy<Value = String> {
     let piece = prop_oneof![
@@ -585,6 +647,23 @@ proptest! {
         // One of them may be refused, where servers differ; none has a name of its own.
         if let (Ok(one), Ok(other)) = (judged(rules, path), judged(rules, &resolved)) {
             prop_assert_eq!(one, other);
+        }
+    }
+
+    #[test]
+    fn what_is_accepted_has_the_name_of_what_any_server_would_serve(target in target()) {
+        let path = target.split('?').next().unwrap();
+        let servers: [(&str, Server); 3] = [
+            ("decoding", decoding),
+            ("taking parameters off", taking_parameters_off),
+            ("resolving first", resolving_first),
+        ];
+        if let Ok((name, _)) = judged(EndpointRules::new(), path) {
+            for (server, serve) in servers {
+                let served = plain(&serve(path));
+                let of_served = judged(EndpointRules::new(), &served).map(|(name, _)| name);
+                prop_assert_eq!(of_served, Ok(name.clone()), "{} serves {}", server, served);
+            }
         }
     }
 

@@ -6,7 +6,7 @@ use tollgate::{RateLimitResult, Reason};
 
 use super::EntryPolicy;
 use super::fields::seconds;
-use super::policies::Told;
+use super::policies::shown;
 
 /// The type of a denial by a quota, and the title that is registered with it.
 const QUOTA_EXCEEDED: (&str, &str) = (
@@ -54,10 +54,10 @@ impl Problem {
     /// Of a denial, with the wait that is told.
     pub(super) fn of(result: &RateLimitResult, policy: &EntryPolicy, wait_ms: Option<u64>) -> Self {
         let speaker = policy.speaker(result);
-        let other = result.limit_name().filter(|_| speaker.is_none()).map(Told::of);
         let violated = match result.reason() {
             Some(Reason::QuotaUsedUp | Reason::TooManyInFlight | Reason::CostExceedsLimit) => {
-                speaker.or(other.as_ref()).map(|limit| limit.shown.clone())
+                let other = || result.limit_name().map(|name| shown(name).into());
+                speaker.map(|limit| limit.shown.clone()).or_else(other)
             }
             None | Some(Reason::TableFull | Reason::TenantMissing | Reason::Blocked | _) => None,
         };
