@@ -83,7 +83,7 @@ impl Answers {
                 Cors::expose(EXPOSED_OF_GRPC, response.headers_mut());
             }
         } else {
-            let seconds = problem.wait.millis().map(|wait_ms| seconds(wait_ms).max(1).into());
+            let seconds = problem.wait.millis().map(|wait_ms| seconds(wait_ms).into());
             response.headers_mut().extend(seconds.map(|seconds| (RETRY_AFTER, seconds)));
             say(problem, &mut response);
         }
