@@ -7,7 +7,7 @@ use tollgate::RateLimitResult;
 
 use super::fields::seconds;
 use super::problem::{Problem, Wait};
-use super::{Answers, Caller, ESCAPED, EntryPolicy};
+use super::{Answers, Caller, Cors, ESCAPED, EntryPolicy};
 use crate::{ClientFault, TargetFault};
 
 const PROBLEM: HeaderValue = HeaderValue::from_static("application/problem+json");
@@ -18,13 +18,16 @@ const GRPC_PUSHBACK: HeaderName = HeaderName::from_static("grpc-retry-pushback-m
 /// `RESOURCE_EXHAUSTED`. Never 14, `UNAVAILABLE`, which clients retry at once.
 const RESOURCE_EXHAUSTED: HeaderValue = HeaderValue::from_static("8");
 
+/// The same for scripts of other origins.
+const EXPOSED_OF_GRPC: &str = "grpc-status, grpc-message, grpc-retry-pushback-ms";
+
 /// What tells gRPC's clients not to come back by themselves.
 const NEVER: HeaderValue = HeaderValue::from_static("-1");
 
 impl Answers {
-    /// The response to a request that was denied: 429 with `Retry-After`, the fields of the limit that denied, and a body
-    /// that says why (`application/problem+json`, RFC 9457). To callers that speak gRPC it is 200 with `grpc-status` 8
-    /// and `grpc-retry-pushback-ms`.
+    /// The response to a request that was denied: 429 with `Retry-After`, the fields of the limit that denied, and a
+    /// body that says why (`application/problem+json`, RFC 9457). To callers that speak gRPC it is 200 with
+    /// `grpc-status` 8 and `grpc-retry-pushback-ms`.
     ///
     /// `Retry-After` is in whole seconds, rounded up, at least 1, and not there where no wait will help or none can be
     /// promised: a cost above the limit, a block, a table that is full. The body's `retryAfterMs` is the same wait to
@@ -76,8 +79,11 @@ impl Answers {
         let mut response = Response::new(String::new());
         if let Some(content_type) = caller.grpc_type() {
             say_grpc(&problem, content_type, response.headers_mut());
+            if self.cors.is_some() && caller.origin().is_some() {
+                Cors::expose(EXPOSED_OF_GRPC, response.headers_mut());
+            }
         } else {
-            let seconds = problem.wait.millis().map(|wait_ms| seconds(wait_ms).max(1).into());
+            let seconds = problem.wait.millis().map(|wait_ms| seconds(wait_ms).into());
             response.headers_mut().extend(seconds.map(|seconds| (RETRY_AFTER, seconds)));
             say(problem, &mut response);
         }
