@@ -6,6 +6,7 @@ mod cargo;
 mod conformance;
 mod examples;
 mod models;
+mod peers;
 mod run;
 mod steps;
 

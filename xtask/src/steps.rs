@@ -4,6 +4,7 @@ use crate::cargo::{find_components, run_cargo, run_rustdoc};
 use crate::conformance::run_conformance;
 use crate::examples::run_examples;
 use crate::models::run_models;
+use crate::peers::find_peers;
 
 /// One thing that is checked.
 #[derive(Debug)]
@@ -17,8 +18,13 @@ pub(crate) struct Step {
 }
 
 /// All steps.
-pub(crate) const STEPS: [Step; 10] = [
+pub(crate) const STEPS: [Step; 11] = [
     Step { name: "tools", about: "clippy and rustfmt are installed", check: find_components },
+    Step {
+        name: "peers",
+        about: "the servers that tests run against are there (target/peers)",
+        check: find_peers,
+    },
     Step { name: "fmt", about: "all files are formatted", check: fmt },
     Step { name: "tidy", about: "the house rules hold (xtask/tests/tidy)", check: tidy },
     Step { name: "clippy", about: "no lint warns", check: clippy },
