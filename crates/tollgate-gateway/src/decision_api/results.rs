@@ -64,16 +64,14 @@ impl Results {
     }
 
     fn waits_of_denials(&self) -> Vec<Option<u64>> {
-        fn waits(results: impl IntoIterator<Item = &ResultJson>) -> Vec<Option<u64>> {
-            let denied = results.into_iter().filter(|result| !result.allowed);
-            denied.map(|result| result.retry_after_ms).collect()
-        }
-        match self {
-            Self::One(result) => waits([result]),
-            Self::List(results) => waits(results),
-            Self::OneWithLimits(one) => waits([&one.result]),
-            Self::ListWithLimits(list) => waits(list.iter().map(|one| &one.result)),
-        }
+        let results: Vec<&ResultJson> = match self {
+            Self::One(result) => vec![result],
+            Self::List(results) => results.iter().collect(),
+            Self::OneWithLimits(one) => vec![&one.result],
+            Self::ListWithLimits(list) => list.iter().map(|one| &one.result).collect(),
+        };
+        let denied = results.into_iter().filter(|result| !result.allowed);
+        denied.map(|result| result.retry_after_ms).collect()
     }
 
     fn into_json(self, status: StatusCode) -> Answer {
