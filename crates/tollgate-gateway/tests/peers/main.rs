@@ -26,7 +26,7 @@ struct Setup {
     folder: TempDir,
     clock: ManualClock,
     _runtime: Runtime,
-    _gateway: Gateway,
+    gateway: Gateway,
     gateway_port: u16,
     upstream_port: u16,
     proxy_port: u16,
@@ -93,7 +93,7 @@ impl Setup {
             folder,
             clock,
             _runtime: runtime,
-            _gateway: gateway,
+            gateway,
             gateway_port,
             upstream_port,
             proxy_port,
@@ -242,4 +242,27 @@ fn traefik_hands_a_denial_on() {
     setup.run(traefik.args([address, file]).args(quiet));
     setup.wait_until_ready();
     setup.check();
+}
+
+#[test]
+fn prometheus_finds_no_fault_with_the_metrics() {
+    let mut setup = Setup::start();
+    let admin = setup.gateway.address(Door::Admin).unwrap();
+    setup.proxy_port = admin.port();
+    let (status, _) = setup.get("/healthz", "");
+    assert_eq!(status, 403, "a name that is not known");
+    let mut connection = TcpStream::connect(admin).unwrap();
+    connection
+        .write_all(b"GET /metrics HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n")
+        .unwrap();
+    let mut answer = String::new();
+    connection.read_to_string(&mut answer).unwrap();
+    let (_, text) = answer.split_once("\r\n\r\n").unwrap();
+    let mut promtool = Command::new(peer("promtool"));
+    let promtool = promtool.args(["check", "metrics"]).stdin(Stdio::piped()).stderr(Stdio::piped());
+    let mut linted = promtool.spawn().unwrap();
+    linted.stdin.take().unwrap().write_all(text.as_bytes()).unwrap();
+    let output = linted.wait_with_output().unwrap();
+    assert_eq!(String::from_utf8(output.stderr).unwrap(), "");
+    assert!(output.status.success());
 }
