@@ -14,7 +14,7 @@ fuzz_target!(|text: &str| {
     for format in [Format::Yaml, Format::Json, Format::Toml] {
         match tollgate_config::parse(text, format, "fuzzed", &LimiterFactory::new()) {
             Ok(config) => decides(config),
-            Err(errors) => lie_inside(&errors, text),
+            Err(errors) => lie_inside(&errors, text, format),
         }
     }
 });
@@ -35,13 +35,17 @@ fn decides(config: Config) {
 }
 
 /// Each fault has a place, which is in the text or right behind it.
-fn lie_inside(errors: &ConfigErrors, text: &str) {
-    let lines: Vec<&str> = text.split('\n').collect();
+fn lie_inside(errors: &ConfigErrors, text: &str, format: Format) {
+    // In YAML, a carriage return ends a line too.
+    let text = text.replace("\r\n", "\n");
+    let ends: &[char] = if format == Format::Yaml { &['\n', '\r'] } else { &['\n'] };
+    let lines: Vec<&str> = text.split(ends).collect();
     assert!(errors.iter().len() > 0);
     for error in errors {
         let (line, column) = error.line().zip(error.column()).expect("every fault has a place");
         let read = lines.get(line.wrapping_sub(1)).expect("the line is there");
-        assert!((1..=read.chars().count() + 1).contains(&column), "{error}");
+        // A carriage return before a line feed is a character, of which JSON and TOML may speak.
+        assert!((1..=read.chars().count() + 2).contains(&column), "{error}");
         assert!(!error.message().is_empty() && !error.message().contains('\n'), "{error}");
     }
 }
