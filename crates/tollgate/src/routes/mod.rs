@@ -99,8 +99,8 @@ fn read_patterns<'a>(names: &[&'a str]) -> (Vec<(usize, Pattern<'a>)>, Vec<Endpo
     (patterns, faults)
 }
 
-/// Why two patterns cannot stand together, if they cannot. What both match may be settled by an entry of its own, for its
-/// method or for all.
+/// Why two patterns cannot stand together, if they cannot. What both match may be settled by an entry of its own, for
+/// its method or for all.
 fn clash(
     (earlier, earlier_name): (&Pattern<'_>, &str),
     later: &Pattern<'_>,
