@@ -284,6 +284,15 @@ impl RateLimiter {
         self.endpoints.load().find(endpoint).peek(client)
     }
 
+    /// What a call would be answered now, without charging it: the client's figures as they stand.
+    ///
+    /// # Errors
+    /// As [`decide`](Self::decide).
+    pub fn look(&self, call: &Call<'_>) -> Decided {
+        let request = call.request(self.environment.hasher());
+        self.endpoints.load().find(call.endpoint).look(request)
+    }
+
     /// Forgets what a client has used of an endpoint's quota (of the default's, where the endpoint is not listed).
     pub fn reset(&self, client: &str, endpoint: &str) -> ResetReport {
         self.endpoints.load().find(endpoint).reset(client)
