@@ -92,6 +92,11 @@ impl Gate {
         &self.limiter
     }
 
+    /// What a call would be answered, without charging it.
+    pub(crate) fn look(&self, call: &Call<'_>) -> Decided {
+        self.limiter.look(call)
+    }
+
     /// Judges calls in order, by one reading of the clock.
     pub(crate) fn decide_many(&self, calls: &[Call<'_>]) -> Vec<Decided> {
         self.limiter.allow_many(calls)

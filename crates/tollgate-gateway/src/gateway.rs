@@ -16,7 +16,7 @@ use tracing::{error, info};
 use crate::config_file::ConfigFile;
 use crate::door::{Door, Stop};
 use crate::gate::Gate;
-use crate::{admin, http};
+use crate::{admin, http, resp};
 
 /// A gateway that runs, until it is stopped or dropped.
 #[derive(Debug)]
@@ -120,11 +120,15 @@ impl GatewayBuilder {
 
 /// Binds the listener of each door that is open.
 async fn bind_all(settings: &GatewayConfig) -> Result<Vec<(Door, TcpListener)>, StartError> {
+    let redis = settings.redis.iter().map(|redis| (Door::Redis, "gateway.redis", &redis.listen));
     let mut listeners = Vec::new();
     for (door, option, address) in [
         (Door::Http, "--listen", &settings.listen),
         (Door::Admin, "--admin", &settings.admin.listen),
-    ] {
+    ]
+    .into_iter()
+    .chain(redis)
+    {
         let listener = TcpListener::bind(address).await.map_err(|source| StartError::Listen {
             option,
             address: address.clone(),
@@ -170,8 +174,9 @@ impl Gateway {
                 let shutdown = self.stop_admin.shutdown();
                 drop(self.admin.spawn(admin::serve(listener, gate, shutdown)));
             }
+            Door::Redis => drop(self.doors.spawn(resp::serve(listener, gate, shutdown))),
             // Nothing is bound for a door that is not built yet.
-            Door::Envoy | Door::Redis | Door::Proxy => {}
+            Door::Envoy | Door::Proxy => {}
         }
     }
 

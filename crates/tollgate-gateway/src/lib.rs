@@ -35,6 +35,7 @@ mod gateway;
 mod health;
 mod http;
 mod metrics;
+mod resp;
 
 pub use door::Door;
 pub use gateway::{CutOff, Gateway, GatewayBuilder, StartError};

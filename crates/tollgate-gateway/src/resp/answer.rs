@@ -1,7 +1,7 @@
 //! What a decision is in the protocol.
 
 use tollgate::{CallError, Decided};
-use tollgate_json::ResultJson;
+use tollgate_json::{ResultError, ResultJson};
 
 use super::reply::{Protocol, Replies};
 
@@ -33,7 +33,7 @@ fn write_array(result: &ResultJson, replies: &mut Replies) {
 }
 
 fn write_map(result: &ResultJson, replies: &mut Replies) {
-    let named = [("limitName", result.limit_name), ("error", result.error.map(|error| error.name()))];
+    let named = [("limitName", result.limit_name), ("error", result.error.map(ResultError::name))];
     let named = named.into_iter().filter_map(|(name, value)| Some((name, value?)));
     replies.map(5_usize.saturating_add(named.clone().count()));
     replies.string("allowed");

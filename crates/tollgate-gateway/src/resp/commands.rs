@@ -148,12 +148,7 @@ pub(super) const COMMANDS: &[Command] = &[
         summary: "Makes the connection as new",
         arguments: &[],
     },
-    Command {
-        verb: Verb::Quit,
-        name: "QUIT",
-        summary: "Closes the connection",
-        arguments: &[],
-    },
+    Command { verb: Verb::Quit, name: "QUIT", summary: "Closes the connection", arguments: &[] },
 ];
 
 impl Command {

@@ -86,9 +86,8 @@ pub(super) fn client(id: u64, arguments: &[&[u8]], replies: &mut Replies) {
         [name, _] if is(name, "SETNAME") => replies.word("OK"),
         [name, _, _] if is(name, "SETINFO") => replies.word("OK"),
         [name] if is(name, "ID") => replies.integer(id),
-        _ => replies.error(
-            "ERR expected CLIENT SETNAME name, CLIENT SETINFO attribute value or CLIENT ID",
-        ),
+        _ => replies
+            .error("ERR expected CLIENT SETNAME name, CLIENT SETINFO attribute value or CLIENT ID"),
     }
 }
 
@@ -123,9 +122,8 @@ fn write_entries(names: &[&[u8]], replies: &mut Replies) {
 
 /// The pages of the commands named, of all where none is.
 fn write_pages(names: &[&[u8]], replies: &mut Replies) {
-    let is_asked = |command: &&Command| {
-        names.is_empty() || names.iter().any(|name| is(name, command.name))
-    };
+    let is_asked =
+        |command: &&Command| names.is_empty() || names.iter().any(|name| is(name, command.name));
     replies.map(COMMANDS.iter().filter(is_asked).count());
     COMMANDS.iter().filter(is_asked).for_each(|command| command.write_page(replies));
 }

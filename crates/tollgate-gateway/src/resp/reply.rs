@@ -112,7 +112,8 @@ struct OneLine<'a>(&'a mut Vec<u8>);
 
 impl Write for OneLine<'_> {
     fn write_str(&mut self, text: &str) -> fmt::Result {
-        let spaced = text.bytes().map(|byte| if matches!(byte, b'\r' | b'\n') { b' ' } else { byte });
+        let spaced =
+            text.bytes().map(|byte| if matches!(byte, b'\r' | b'\n') { b' ' } else { byte });
         self.0.extend(spaced);
         Ok(())
     }

@@ -206,13 +206,20 @@ mod tests {
             ("*1\r\n$-1\r\n", length),
             ("*1\r\n$65537\r\n", length),
             ("*1\r\n$4\r\nPINGS\r\n", "expected CR LF after a bulk string"),
-            ("ECHO \"a b\"\n", "quotes on a line are not understood; send an array of bulk strings"),
+            (
+                "ECHO \"a b\"\n",
+                "quotes on a line are not understood; send an array of bulk strings",
+            ),
             ("ECHO it's\n", "quotes on a line are not understood; send an array of bulk strings"),
             ("POST / HTTP/1.1\r\n", "this is HTTP; expected the protocol of Redis"),
             ("host: localhost\r\n", "this is HTTP; expected the protocol of Redis"),
         ] {
             let (commands, got) = read(&[bytes.as_bytes()]);
-            assert_eq!((commands, got.map(|got| got.to_string())), (vec![], Some(error.into())), "{bytes:?}");
+            assert_eq!(
+                (commands, got.map(|got| got.to_string())),
+                (vec![], Some(error.into())),
+                "{bytes:?}"
+            );
         }
     }
 
@@ -236,7 +243,9 @@ mod tests {
 
     /// Pieces of which commands are made, and a few that break them.
     fn piece() -> impl Strategy<Value = Vec<u8>> {
-        let known = ["*1\r\n", "*2\r\n", "$4\r\n", "$0\r\n", "PING", "\r\n", "\n", "a b", "*", "$", "7", "'"];
+        let known = [
+            "*1\r\n", "*2\r\n", "$4\r\n", "$0\r\n", "PING", "\r\n", "\n", "a b", "*", "$", "7", "'",
+        ];
         prop_oneof![
             8 => proptest::sample::select(known.map(str::as_bytes).to_vec()).prop_map(<[u8]>::to_vec),
             4 => vec(any::<u8>(), 0..8).prop_map(|word| packed(&[word])),
