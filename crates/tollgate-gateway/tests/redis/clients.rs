@@ -32,37 +32,34 @@ async fn ask<T: Send + 'static>(
     spawn_blocking(asking).await.unwrap()
 }
 
+/// What people read, and what they see: the session of the guide, under its own config.
 #[tokio::test]
-async fn redis_cli_shows_a_decision() {
-    let served = Served::start().await;
-    for (arguments, shown) in [
-        (
-            "--no-raw TOLLGATE.ALLOW alice /x",
-            "1) (integer) 1\n2) (integer) 10\n3) (integer) 9\n4) (integer) -1\n5) (integer) 1000\n",
-        ),
-        (
-            "--no-raw -3 TOLLGATE.ALLOW alice /x 10",
-            "1# \"allowed\" => (false)\n2# \"remaining\" => (integer) 9\n\
-             3# \"retryAfterMs\" => (integer) 1000\n4# \"limit\" => (integer) 10\n\
-             5# \"resetAfterMs\" => (integer) 1000\n",
-        ),
-        ("TOLLGATE.ALLOW alice /team 1 TENANT acme", "1\n5\n4\n-1\n1000\n"),
-        (
-            "--no-raw TOLLGATE.ALLOW alice /x -1",
-            "(error) ERR '-1' is no cost; expected a whole number from 0 to 18446744073709551615\n",
-        ),
-        ("-n 0 --no-raw PING", "PONG\n"),
-    ] {
-        assert_eq!(run(&served, "redis-cli", arguments).await, shown, "{arguments}");
+async fn the_guide_shows_what_redis_cli_shows() {
+    let guide = include_str!("../../../../docs/guide/redis-protocol.md");
+    let block = |language: &str| {
+        let (_, after) = guide.split_once(&format!("```{language}\n")).unwrap();
+        after.split_once("```").unwrap().0
+    };
+    let served = Served::start_on(&block("yaml").replace(":6380", ":0")).await;
+    let mut steps = block("console").split("$ redis-cli -p 6380 ");
+    assert_eq!(steps.next(), Some(""));
+    for step in steps {
+        let (arguments, shown) = step.split_once('\n').unwrap();
+        let printed = run(&served, "redis-cli", &format!("--no-raw {arguments}")).await;
+        assert_eq!(printed.trim_end(), shown.trim_end(), "{arguments}");
     }
 }
 
 #[tokio::test]
 async fn redis_benchmark_can_ask() {
     let served = Served::start().await;
-    let ask = "-q -c 20 -P 64 -n 20000 -r 1000 TOLLGATE.ALLOW client:__rand_int__ /x";
+    let ask = "-q -c 20 -P 64 -n 20000 TOLLGATE.ALLOW alice /x";
     let printed = run(&served, "redis-benchmark", ask).await;
     assert!(printed.contains(" requests per second"), "{printed}");
+    assert_eq!(
+        run(&served, "redis-cli", "TOLLGATE.PEEK alice /x").await,
+        "0\n10\n0\n1000\n10000\n"
+    );
 }
 
 #[tokio::test]

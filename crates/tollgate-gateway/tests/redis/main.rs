@@ -36,15 +36,24 @@ impl Served {
                     algoConfig: {{ capacity: 5, refill: 1/s }}
                     scope: tenant
             gateway:
-              listen: 127.0.0.1:0
-              admin: {{ listen: 127.0.0.1:0 }}
               redis: {{ listen: 127.0.0.1:0{settings} }}
             "
         );
+        Self::start_on(&limits).await
+    }
+
+    /// On a config of one's own.
+    async fn start_on(config: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("limits.yaml");
-        fs::write(&path, limits).unwrap();
-        let gateway = Gateway::builder(path).clock(ManualClock::new()).start().await.unwrap();
+        fs::write(&path, config).unwrap();
+        let gateway = Gateway::builder(path)
+            .listen("127.0.0.1:0")
+            .admin("127.0.0.1:0")
+            .clock(ManualClock::new())
+            .start()
+            .await
+            .unwrap();
         let address = gateway.address(Door::Redis).unwrap();
         Self { gateway, address }
     }
