@@ -153,18 +153,18 @@ mod tests {
         for part in parts {
             kept.extend_from_slice(part);
             let mut words = Vec::new();
-            let mut taken = 0;
+            let mut rest = &kept[..];
             loop {
-                match parse(&kept[taken..], &mut words) {
+                match parse(rest, &mut words) {
                     Ok(None) => break,
                     Ok(Some(length)) => {
                         commands.push(words.iter().map(|word| word.to_vec()).collect());
-                        taken += length;
+                        rest = &rest[length..];
                     }
                     Err(error) => return (commands, Some(error)),
                 }
             }
-            kept.drain(..taken);
+            kept = rest.to_vec();
             assert!(kept.len() < COMMAND_BYTES_MAX, "{} bytes are kept", kept.len());
         }
         (commands, None)
@@ -278,8 +278,8 @@ mod tests {
         ) {
             let bytes = pieces.concat();
             let whole = read(&[&bytes]);
-            prop_assert_eq!(read(&bytes.chunks(part_length).collect::<Vec<_>>()), whole.clone());
-            prop_assert_eq!(read(&bytes.chunks(1).collect::<Vec<_>>()), whole);
+            prop_assert_eq!(&read(&bytes.chunks(part_length).collect::<Vec<_>>()), &whole);
+            prop_assert_eq!(&read(&bytes.chunks(1).collect::<Vec<_>>()), &whole);
         }
 
         #[test]

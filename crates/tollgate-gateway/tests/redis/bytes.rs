@@ -64,7 +64,7 @@ async fn a_command_may_come_byte_by_byte() {
 async fn what_cannot_be_understood_is_told_and_the_connection_closed_whatever_follows() {
     let served = Served::start().await;
     let mut stream = sent(&served, b"PING\n*1\r\nPING\r\n").await;
-    stream.write_all(&[b'x'; 50_000]).await.unwrap();
+    stream.write_all(&b"x".repeat(50_000)).await.unwrap();
     let error = "-ERR Protocol error: expected '$', got 'P'\r\n";
     assert_eq!(rest(&mut stream).await, format!("+PONG\r\n{error}"));
 }

@@ -1,5 +1,6 @@
 //! Real clients: redis-cli, redis-benchmark and redis-rs.
 
+use std::path::Path;
 use std::process::{Command, Output};
 
 use redis::{Client, Connection, RedisResult, cmd, pipe};
@@ -7,16 +8,17 @@ use tokio::task::spawn_blocking;
 
 use crate::Served;
 
+/// Where the programs of others are.
+const PEERS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../target/peers/bin");
+
 /// Runs one of Redis's own programs against the door.
-async fn run(served: &Served, program: &'static str, arguments: &str) -> String {
+async fn run(served: &Served, program: &str, arguments: &str) -> String {
+    let program = Path::new(PEERS).join(program);
+    assert!(program.exists(), "{} is missing; run: cargo xtask peers", program.display());
     let mut command = Command::new(program);
     command.args(["-p", &served.address.port().to_string()]).args(arguments.split(' '));
-    let Output { status, stdout, stderr } =
-        spawn_blocking(move || command.output()).await.unwrap().unwrap_or_else(|error| {
-            panic!(
-                "{program} cannot be run ({error}); install it with: apt-get install redis-tools"
-            )
-        });
+    let running = spawn_blocking(move || command.output());
+    let Output { status, stdout, stderr } = running.await.unwrap().unwrap();
     assert!(status.success(), "{}", String::from_utf8_lossy(&stderr));
     String::from_utf8(stdout).unwrap()
 }
