@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use arc_swap::{ArcSwap, Guard};
 use tollgate::{
@@ -11,6 +12,8 @@ use tollgate::{
 use tollgate_config::GatewayConfig;
 
 use crate::config_file::ConfigFile;
+use crate::door::Door;
+use crate::http::rules::HttpRules;
 use crate::metrics::Metrics;
 
 /// What all doors share: the limits, and what is counted. A decision takes no lock here: the limiter swaps its limits
@@ -22,6 +25,7 @@ pub(crate) struct Gate {
     pub(crate) metrics: Metrics,
     limiter: Arc<RateLimiter>,
     settings: ArcSwap<GatewayConfig>,
+    http: ArcSwap<HttpRules>,
     clock: Arc<dyn Clock>,
     draining: AtomicBool,
 }
@@ -39,7 +43,9 @@ impl Gate {
             None => RateLimiter::new(limits),
         });
         let config = Arc::new(file);
+        let http = HttpRules::of(&settings, &limiter.config());
         Self {
+            http: ArcSwap::from_pointee(http),
             metrics: Metrics::new(Arc::clone(&limiter), Arc::clone(&config)),
             config,
             limiter,
@@ -54,9 +60,20 @@ impl Gate {
         self.settings.load()
     }
 
+    /// What the config makes of requests over HTTP now.
+    pub(crate) fn http(&self) -> Guard<Arc<HttpRules>> {
+        self.http.load()
+    }
+
     /// The time by the clock of decisions, to measure how long answers take.
     pub(crate) fn now(&self) -> Time {
         self.clock.now()
+    }
+
+    /// Counts an answer that was begun then.
+    pub(crate) fn record_answer(&self, door: Door, started: Time) {
+        let took = Duration::from_nanos(self.now().nanos_since(started));
+        self.metrics.record_answer(door, took);
     }
 
     /// Whether the gateway was told to stop.
@@ -74,8 +91,12 @@ impl Gate {
         self.limiter.decide(call)
     }
 
+    /// What a call would be answered, without charging it.
+    pub(crate) fn look(&self, call: &Call<'_>) -> Decided {
+        self.limiter.look(call)
+    }
+
     /// The same, with what each limit says.
-    #[expect(dead_code, reason = "for doors that are being built")]
     pub(crate) fn decide_each(&self, call: &Call<'_>) -> DecidedEach {
         self.limiter.decide_each(call)
     }
@@ -87,14 +108,8 @@ impl Gate {
     }
 
     /// The limits themselves, for what is no decision.
-    #[expect(dead_code, reason = "for doors that are being built")]
     pub(crate) fn limiter(&self) -> &RateLimiter {
         &self.limiter
-    }
-
-    /// What a call would be answered, without charging it.
-    pub(crate) fn look(&self, call: &Call<'_>) -> Decided {
-        self.limiter.look(call)
     }
 
     /// Judges calls in order, by one reading of the clock.

@@ -279,18 +279,18 @@ impl RateLimiter {
         self.allow_many(&calls.iter().map(|(call, time)| call.at(*time)).collect::<Vec<_>>())
     }
 
-    /// Whether a call of cost 1 would be allowed now, and the client's figures, without charging it.
-    pub fn peek(&self, client: &str, endpoint: &str) -> RateLimitResult {
-        self.endpoints.load().find(endpoint).peek(client)
-    }
-
-    /// What a call would be answered now, without charging it: the client's figures as they stand.
+    /// What a call would be answered now, without charging it: the figures as they stand.
     ///
     /// # Errors
     /// As [`decide`](Self::decide).
     pub fn look(&self, call: &Call<'_>) -> Decided {
         let request = call.request(self.environment.hasher());
         self.endpoints.load().find(call.endpoint).look(request)
+    }
+
+    /// Whether a call of cost 1 would be allowed now, and the client's figures, without charging it.
+    pub fn peek(&self, client: &str, endpoint: &str) -> RateLimitResult {
+        self.endpoints.load().find(endpoint).peek(client)
     }
 
     /// Forgets what a client has used of an endpoint's quota (of the default's, where the endpoint is not listed).
