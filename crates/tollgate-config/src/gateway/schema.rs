@@ -41,7 +41,7 @@ pub(crate) fn gateway() -> Value {
             REDIS: map(
                 "The protocol of Redis.",
                 &[LISTEN],
-                json!({
+                &json!({
                     LISTEN: address(),
                     IDLE_TIMEOUT: duration("Between two commands. Any time unless said."),
                 }),

@@ -232,13 +232,12 @@ impl Argument {
             Kind::After(token) => Some(token),
             Kind::Text | Kind::Number => None,
         };
-        let flag = match self.presence {
-            Presence::Once => None,
-            Presence::AtMostOnce => Some("optional"),
-            Presence::AnyTimes => Some("multiple"),
+        let flags: &[_] = match self.presence {
+            Presence::Once => &[],
+            Presence::AtMostOnce => &["optional"],
+            Presence::AnyTimes => &["optional", "multiple"],
         };
-        let pairs = 2_usize.saturating_add(token.iter().len()).saturating_add(flag.iter().len());
-        replies.map(pairs);
+        replies.map(3_usize.saturating_add(token.iter().len()));
         replies.string("name");
         replies.string(self.name);
         replies.string("type");
@@ -247,11 +246,9 @@ impl Argument {
             replies.string("token");
             replies.string(token);
         }
-        if let Some(flag) = flag {
-            replies.string("flags");
-            replies.array(1);
-            replies.word(flag);
-        }
+        replies.string("flags");
+        replies.array(flags.len());
+        flags.iter().for_each(|flag| replies.word(flag));
     }
 }
 
