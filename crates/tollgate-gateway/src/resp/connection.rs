@@ -18,7 +18,7 @@ use crate::metrics::LimitHit;
 /// What a connection reads at once at first, and the room for replies it keeps. Who sends more at once is given more.
 const BUFFER_BYTES_MIN: usize = 4 * 1024;
 
-/// How long a client may take to read its last reply and close: while it still sends, closing here would lose the reply.
+/// How long a client may take to read its last reply and close: to close while it still sends would lose the reply.
 const CLOSING_MAX: Duration = Duration::from_secs(1);
 
 /// A client that is served.
@@ -51,8 +51,8 @@ impl Connection {
         }
     }
 
-    /// Answers commands until the client closes, sends what cannot be understood or asks for the end, until it is silent
-    /// for too long, or until shutdown, which ends it between two reads.
+    /// Answers commands until the client closes, sends what cannot be understood or asks for the end, until it is
+    /// silent for too long, or until shutdown, which ends it between two reads.
     ///
     /// # Errors
     /// Those of the connection; a client that is silent for too long is one.
