@@ -248,7 +248,9 @@ impl Argument {
         }
         replies.string("flags");
         replies.array(flags.len());
-        flags.iter().for_each(|flag| replies.word(flag));
+        for flag in flags {
+            replies.word(flag);
+        }
     }
 }
 
