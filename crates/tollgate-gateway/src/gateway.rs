@@ -18,9 +18,9 @@ use crate::admin::{self, AdminRules, TokenFault};
 use crate::config_file::{ConfigFile, Loaded};
 use crate::door::{Door, Stop};
 use crate::gate::Gate;
-use crate::http;
 use crate::reload::ReloadFault;
 use crate::watch::Watch;
+use crate::{http, resp};
 
 /// A gateway that runs, until it is stopped or dropped.
 #[derive(Debug)]
@@ -132,10 +132,13 @@ impl GatewayBuilder {
         let admin = AdminRules::load(&settings.admin, file.path())?;
         let listen = self.listen.as_ref().unwrap_or(&settings.listen);
         let admin_listen = self.admin.as_ref().unwrap_or(&settings.admin.listen);
-        let listeners = vec![
+        let mut listeners = vec![
             (Door::Http, bind("--listen", listen).await?),
             (Door::Admin, bind("--admin", admin_listen).await?),
         ];
+        if let Some(redis) = &settings.redis {
+            listeners.push((Door::Redis, bind("gateway.redis", &redis.listen).await?));
+        }
         refuse_open_admin(&listeners, &admin)?;
         let gate = Gate::new(file, limits, settings, admin, self.clock);
         Ok(Gateway::serve(gate, listeners)?)
@@ -202,8 +205,9 @@ impl Gateway {
                 let shutdown = self.stop_admin.shutdown();
                 drop(self.admin.spawn(admin::serve(listener, gate, shutdown)));
             }
+            Door::Redis => drop(self.doors.spawn(resp::serve(listener, gate, shutdown))),
             // Nothing is bound for a door that is not built yet.
-            Door::Envoy | Door::Redis | Door::Proxy => {}
+            Door::Envoy | Door::Proxy => {}
         }
     }
 

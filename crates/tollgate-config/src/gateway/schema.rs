@@ -38,7 +38,14 @@ pub(crate) fn gateway() -> Value {
             NGINX_AUTH: switch("Answer /v1/nginx-auth, which nginx asks.", default.nginx_auth),
             ADMIN: admin(&default.admin.listen),
             ENVOY: door("Envoy's rate limit service, over gRPC."),
-            REDIS: door("The protocol of Redis."),
+            REDIS: map(
+                "The protocol of Redis.",
+                &[LISTEN],
+                &json!({
+                    LISTEN: address(),
+                    IDLE_TIMEOUT: duration("Between two commands. Any time unless said."),
+                }),
+            ),
             PROXY: proxy(),
             CLIENT: client(),
             ENDPOINT: endpoint(),
@@ -224,10 +231,11 @@ mod tests {
     fn the_schema_knows_the_fields_that_the_reader_knows() {
         let gateway = gateway();
         let part = |path: &str| gateway.pointer(path).unwrap()["properties"].as_object().unwrap();
-        let cases: [(&str, &[&str]); 9] = [
+        let cases: [(&str, &[&str]); 10] = [
             ("", &names::GATEWAY_FIELDS),
             ("/properties/admin", &names::ADMIN_FIELDS),
             ("/properties/envoy", &names::LISTEN_FIELDS),
+            ("/properties/redis", &names::REDIS_FIELDS),
             ("/properties/proxy", &names::PROXY_FIELDS),
             ("/properties/client", &names::CLIENT_FIELDS),
             ("/properties/client/properties/header", &names::HEADER_FIELDS),
