@@ -27,15 +27,22 @@
 
 mod accept;
 mod admin;
+mod audit;
 mod config_file;
 mod decision_api;
 mod door;
+mod forward_auth;
 mod gate;
 mod gateway;
 mod health;
 mod http;
 mod metrics;
 mod proxy;
+mod reload;
+mod resp;
+mod watch;
 
+pub use admin::TokenFault;
 pub use door::Door;
 pub use gateway::{CutOff, Gateway, GatewayBuilder, StartError};
+pub use reload::ReloadFault;

@@ -91,11 +91,13 @@ impl<'a> Call<'a> {
         Self { tenant: Some(tenant), ..self }
     }
 
-    pub(crate) const fn client_name(&self) -> &'a str {
+    /// The client's name.
+    pub const fn client_name(&self) -> &'a str {
         self.client
     }
 
-    pub(crate) const fn endpoint_name(&self) -> &'a str {
+    /// The endpoint's name.
+    pub const fn endpoint_name(&self) -> &'a str {
         self.endpoint
     }
 
@@ -277,6 +279,15 @@ impl RateLimiter {
     /// Decides a batch in order, each call at the time given beside it.
     pub fn allow_many_at(&self, calls: &[(Call<'_>, Time)]) -> Vec<Decided> {
         self.allow_many(&calls.iter().map(|(call, time)| call.at(*time)).collect::<Vec<_>>())
+    }
+
+    /// What a call would be answered now, without charging it: the figures as they stand.
+    ///
+    /// # Errors
+    /// As [`decide`](Self::decide).
+    pub fn look(&self, call: &Call<'_>) -> Decided {
+        let request = call.request(self.environment.hasher());
+        self.endpoints.load().find(call.endpoint).look(request)
     }
 
     /// Whether a call of cost 1 would be allowed now, and the client's figures, without charging it.

@@ -8,6 +8,7 @@ mod explain;
 mod files;
 mod guide;
 mod health;
+mod logs;
 mod metrics;
 mod policies;
 mod process;

@@ -3,7 +3,7 @@
 use std::io::{BufRead, BufReader};
 use std::ops::Deref;
 use std::path::Path;
-use std::process::{Child, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::Duration;
 
@@ -52,7 +52,18 @@ impl Server {
     }
 
     pub(crate) fn start_with(config: &Path, options: &[&str]) -> Self {
-        let mut child = tollgate()
+        Self::run(tollgate(), config, options)
+    }
+
+    /// The same, with everything in the log.
+    pub(crate) fn start_telling_all(config: &Path, options: &[&str]) -> Self {
+        let mut command = tollgate();
+        command.env("RUST_LOG", "trace");
+        Self::run(command, config, options)
+    }
+
+    fn run(mut command: Command, config: &Path, options: &[&str]) -> Self {
+        let mut child = command
             .args(["serve", "--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0", "--config"])
             .arg(config)
             .args(options)
@@ -136,6 +147,15 @@ impl Client {
 
     pub(crate) fn post(&self, path: &str, body: impl AsRef<[u8]>) -> Answer {
         Answer::read(self.agent.post(format!("http://{}{path}", self.api)).send(body.as_ref()))
+    }
+
+    /// Has operators' listener answer a request with this token.
+    pub(crate) fn operate(&self, method: &str, path: &str, token: &str, body: &str) -> Answer {
+        let request = ureq::http::Request::builder()
+            .method(method)
+            .uri(format!("http://{}{path}", self.admin))
+            .header("authorization", format!("Bearer {token}"));
+        Answer::read(self.agent.run(request.body(body.to_owned()).expect("it is a request")))
     }
 
     /// Asks whether a client may call the default endpoint, at this cost.

@@ -9,6 +9,7 @@ use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use http::{HeaderName, HeaderValue};
 use ipnet::IpNet;
 
 /// What a gateway serves, and how. The default is the decision API on a port of this machine alone.
@@ -72,6 +73,8 @@ pub struct EnvoyConfig {
 pub struct RedisConfig {
     /// Where it is, as `HOST:PORT`.
     pub listen: String,
+    /// How long a connection may be idle between commands; `None` for any time, which pools of connections count on.
+    pub idle_timeout: Option<Duration>,
 }
 
 /// The reverse proxy.
@@ -95,7 +98,7 @@ pub struct ClientConfig {
     /// The proxies whose word counts for where a request came from.
     pub trusted_proxies: Vec<IpNet>,
     /// The header in which they say it: `X-Forwarded-For`, `Forwarded`, or another that holds one address.
-    pub forwarded_header: String,
+    pub forwarded_header: HeaderName,
     /// How many proxies a request may come through.
     pub max_hops: u32,
     /// How many bits of an IPv6 address are one client's.
@@ -111,7 +114,7 @@ pub struct ClientConfig {
 #[non_exhaustive]
 pub struct ClientHeader {
     /// Its name.
-    pub name: String,
+    pub name: HeaderName,
     /// What becomes of a request that has none, or an empty one, or several.
     pub on_missing: OnMissing,
     /// Whether it counts only from a trusted proxy, and is as good as missing from anybody else.
@@ -167,7 +170,7 @@ pub enum FieldStyle {
 #[non_exhaustive]
 pub struct CorsConfig {
     /// The origins; `None` for all.
-    pub origins: Option<Vec<String>>,
+    pub origins: Option<Vec<HeaderValue>>,
     /// Also for requests with cookies.
     pub credentials: bool,
 }
@@ -222,7 +225,7 @@ impl ProxyConfig {
 
 impl ClientConfig {
     /// The header in which proxies say where a request came from, unless said.
-    pub const DEFAULT_FORWARDED_HEADER: &'static str = "X-Forwarded-For";
+    pub const DEFAULT_FORWARDED_HEADER: HeaderName = HeaderName::from_static("x-forwarded-for");
 
     pub(crate) const MAX_HOPS: RangeInclusive<u64> = 1..=100;
     pub(crate) const IPV6_PREFIX: RangeInclusive<u64> = 1..=128;
@@ -272,7 +275,7 @@ impl Default for ClientConfig {
     fn default() -> Self {
         Self {
             trusted_proxies: Vec::new(),
-            forwarded_header: Self::DEFAULT_FORWARDED_HEADER.to_owned(),
+            forwarded_header: Self::DEFAULT_FORWARDED_HEADER,
             max_hops: 8,
             ipv6_prefix: 64,
             strict: false,

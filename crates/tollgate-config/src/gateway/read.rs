@@ -10,7 +10,7 @@ use super::names::{
     GATEWAY, GATEWAY_FIELDS, HEADER, HEADER_BYTES, HEADER_FIELDS, HEADER_NAME, HEADER_TIMEOUT,
     HOSTS, HTTP2, IDLE_TIMEOUT, IPV6_PREFIX, JITTER, KEEP_PARAMETERS, KEEP_SLASHES,
     KEEP_TRAILING_SLASH, LIMITS, LIMITS_FIELDS, LISTEN, LISTEN_FIELDS, MAX_HOPS, NGINX_AUTH,
-    ON_MISSING, ON_MISSING_WORDS, ONLY_FROM_PROXIES, ORIGINS, PROXY, PROXY_FIELDS, REDIS, STRICT,
+    ON_MISSING, ON_MISSING_WORDS, ONLY_FROM_PROXIES, ORIGINS, PROXY, PROXY_FIELDS, REDIS, REDIS_FIELDS, STRICT,
     TIMEOUT, TOKEN_FILE, TRUSTED_PROXIES, UPSTREAM,
 };
 use super::value::{is_on_loopback, text_of};
@@ -41,7 +41,7 @@ fn read_gateway(fields: &Fields<'_>, findings: &mut Findings) -> GatewayConfig {
         nginx_auth: fields.flag(NGINX_AUTH, findings).unwrap_or(default.nginx_auth),
         admin: part(fields, ADMIN, &ADMIN_FIELDS, findings, read_admin).unwrap_or_default(),
         envoy: door(fields, ENVOY, findings).map(|listen| EnvoyConfig { listen }),
-        redis: door(fields, REDIS, findings).map(|listen| RedisConfig { listen }),
+        redis: part(fields, REDIS, &REDIS_FIELDS, findings, read_redis).flatten(),
         proxy: part(fields, PROXY, &PROXY_FIELDS, findings, read_proxy).flatten(),
         client: part(fields, CLIENT, &CLIENT_FIELDS, findings, read_client).unwrap_or_default(),
         endpoint: part(fields, ENDPOINT, &ENDPOINT_FIELDS, findings, read_endpoint)
@@ -103,6 +103,12 @@ fn read_admin(fields: &Fields<'_>, findings: &mut Findings) -> AdminConfig {
         findings.at(&entry.value, message);
     }
     admin
+}
+
+fn read_redis(fields: &Fields<'_>, findings: &mut Findings) -> Option<RedisConfig> {
+    let listen = required_address(fields, findings);
+    let idle_timeout = optional_timeout(fields, IDLE_TIMEOUT, findings);
+    Some(RedisConfig { listen: listen?, idle_timeout })
 }
 
 fn read_proxy(fields: &Fields<'_>, findings: &mut Findings) -> Option<ProxyConfig> {
@@ -209,20 +215,19 @@ fn optional_duration(
     fields.duration(name, GatewayConfig::JITTER_MS, findings)
 }
 
-/// A list of texts, of which each is checked.
-fn texts(
+/// A list of texts, and what is made of each.
+fn texts<T>(
     fields: &Fields<'_>,
     name: &str,
     expected: &str,
-    is_right: fn(&str) -> bool,
+    make: fn(&str) -> Option<T>,
     findings: &mut Findings,
-) -> Vec<String> {
+) -> Vec<T> {
     let mut right = Vec::new();
     for (text, place) in fields.texts(name, expected, findings) {
-        if is_right(text) {
-            right.push(text.to_owned());
-        } else {
-            findings.at(place, format_args!("`{name}` has {text:?}; expected {expected}"));
+        match make(text) {
+            Some(value) => right.push(value),
+            None => findings.at(place, format_args!("`{name}` has {text:?}; expected {expected}")),
         }
     }
     right

@@ -24,11 +24,11 @@ const HOST_PATTERN: &str = r"^[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*$";
 /// What the section may say.
 pub(crate) fn gateway() -> Value {
     let default = GatewayConfig::default();
-    let door = |description: &str| map(description, &[LISTEN], json!({ LISTEN: address() }));
+    let door = |description: &str| map(description, &[LISTEN], &json!({ LISTEN: address() }));
     map(
         "What `tollgate serve` serves, and how.",
         &[],
-        json!({
+        &json!({
             LISTEN: address_or(&default.listen),
             DECISION_API: switch("Answer /v1/allow and /v1/peek.", default.decision_api),
             FORWARD_AUTH: switch(
@@ -38,7 +38,14 @@ pub(crate) fn gateway() -> Value {
             NGINX_AUTH: switch("Answer /v1/nginx-auth, which nginx asks.", default.nginx_auth),
             ADMIN: admin(&default.admin.listen),
             ENVOY: door("Envoy's rate limit service, over gRPC."),
-            REDIS: door("The protocol of Redis."),
+            REDIS: map(
+                "The protocol of Redis.",
+                &[LISTEN],
+                &json!({
+                    LISTEN: address(),
+                    IDLE_TIMEOUT: duration("Between two commands. Any time unless said."),
+                }),
+            ),
             PROXY: proxy(),
             CLIENT: client(),
             ENDPOINT: endpoint(),
@@ -54,7 +61,7 @@ fn admin(listen: &str) -> Value {
     map(
         "The listener of operators.",
         &[],
-        json!({
+        &json!({
             LISTEN: address_or(listen),
             TOKEN_FILE: {
                 "description": "A file with the token that operators show. Without it nothing can \
@@ -74,7 +81,7 @@ fn proxy() -> Value {
     map(
         "The reverse proxy.",
         &[LISTEN, UPSTREAM],
-        json!({
+        &json!({
             LISTEN: address(),
             UPSTREAM: {
                 "description": "Where requests go that are allowed.",
@@ -93,7 +100,7 @@ fn client() -> Value {
     map(
         "How clients are told apart: by address, or by a header.",
         &[],
-        json!({
+        &json!({
             TRUSTED_PROXIES: texts(
                 "Addresses and networks of proxies whose word counts for where a request came from.",
             ),
@@ -112,7 +119,7 @@ fn client() -> Value {
             HEADER: map(
                 "A header that names the client.",
                 &[HEADER_NAME, ON_MISSING],
-                json!({
+                &json!({
                     HEADER_NAME: header_name("Its name."),
                     ON_MISSING: {
                         "description": "What becomes of a request without it.",
@@ -129,7 +136,7 @@ fn endpoint() -> Value {
     map(
         "Which spellings of a path are told apart.",
         &[],
-        json!({
+        &json!({
             FOLD_CASE: flag("/Login is judged as /login."),
             KEEP_SLASHES: flag("// stays two slashes."),
             KEEP_TRAILING_SLASH: flag("/login/ is another endpoint than /login."),
@@ -143,7 +150,7 @@ fn cors() -> Value {
     map(
         "Whose scripts may read answers.",
         &[ORIGINS],
-        json!({
+        &json!({
             ORIGINS: {
                 "description": "The origins, or * for any.",
                 "type": "array",
@@ -162,7 +169,7 @@ fn limits() -> Value {
     map(
         "What requests may take, of room and of time.",
         &[],
-        json!({
+        &json!({
             HEADER_BYTES: bytes(
                 "a request's line and header fields",
                 GatewayLimits::HEADER_BYTES,
@@ -181,7 +188,7 @@ fn limits() -> Value {
     )
 }
 
-fn map(description: &str, required: &[&str], properties: Value) -> Value {
+fn map(description: &str, required: &[&str], properties: &Value) -> Value {
     json!({
         "description": description,
         "type": "object",
@@ -226,10 +233,11 @@ mod tests {
     fn the_schema_knows_the_fields_that_the_reader_knows() {
         let gateway = gateway();
         let part = |path: &str| gateway.pointer(path).unwrap()["properties"].as_object().unwrap();
-        let cases: [(&str, &[&str]); 9] = [
+        let cases: [(&str, &[&str]); 10] = [
             ("", &names::GATEWAY_FIELDS),
             ("/properties/admin", &names::ADMIN_FIELDS),
             ("/properties/envoy", &names::LISTEN_FIELDS),
+            ("/properties/redis", &names::REDIS_FIELDS),
             ("/properties/proxy", &names::PROXY_FIELDS),
             ("/properties/client", &names::CLIENT_FIELDS),
             ("/properties/client/properties/header", &names::HEADER_FIELDS),

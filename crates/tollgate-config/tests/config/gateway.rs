@@ -19,7 +19,7 @@ gateway:
   nginxAuth: true
   admin: { listen: '127.0.0.1:9090', tokenFile: /run/token, hosts: [tollgate.internal] }
   envoy: { listen: '127.0.0.1:8082' }
-  redis: { listen: '[::1]:6379' }
+  redis: { listen: '[::1]:6379', idleTimeout: 1h }
   proxy: { listen: 'localhost:8000', upstream: 'http://127.0.0.1:3000' }
   client:
     trustedProxies: [10.0.0.0/8, 192.0.2.1, '2001:db8::/32']
@@ -67,14 +67,16 @@ fn every_field_is_read() {
         ("proxy", "localhost:8000"),
     ];
     assert_eq!(listeners, expected);
+    let idle_timeout = gateway.redis.as_ref().unwrap().idle_timeout;
+    assert_eq!(idle_timeout, Some(Duration::from_secs(3_600)));
     assert_eq!(gateway.proxy.as_ref().unwrap().upstream, "http://127.0.0.1:3000");
     let client = &gateway.client;
     let proxies: Vec<_> = client.trusted_proxies.iter().map(ToString::to_string).collect();
     assert_eq!(proxies, ["10.0.0.0/8", "192.0.2.1/32", "2001:db8::/32"]);
     assert_eq!((client.max_hops, client.ipv6_prefix, client.strict), (2, 56, true));
-    assert_eq!(client.forwarded_header, "Forwarded");
+    assert_eq!(client.forwarded_header, "forwarded");
     let header = client.header.as_ref().unwrap();
-    assert_eq!((header.name.as_str(), header.on_missing), ("X-Api-Key", OnMissing::Address));
+    assert_eq!((header.name.as_str(), header.on_missing), ("x-api-key", OnMissing::Address));
     assert!(header.only_from_proxies);
     assert!(gateway.endpoint.fold_case && gateway.endpoint.allow_escaped_slash);
     assert!(!gateway.endpoint.keep_slashes);

@@ -1,6 +1,6 @@
 //! What went wrong with a request, said as `application/problem+json` (RFC 9457).
 
-use hyper::header::{ALLOW, HeaderValue};
+use hyper::header::{ALLOW, CONTENT_TYPE, HeaderName, HeaderValue, WWW_AUTHENTICATE};
 use hyper::{Method, StatusCode};
 use serde::Serialize;
 
@@ -11,7 +11,8 @@ use super::answer::{self, Answer};
 pub(crate) struct Problem {
     status: StatusCode,
     detail: String,
-    allow: Option<&'static str>,
+    /// A field that goes with the status.
+    field: Option<(HeaderName, HeaderValue)>,
 }
 
 /// As it goes over the wire.
@@ -26,7 +27,7 @@ struct Wire<'a> {
 
 impl Problem {
     pub(crate) fn new(status: StatusCode, detail: impl Into<String>) -> Self {
-        Self { status, detail: detail.into(), allow: None }
+        Self { status, detail: detail.into(), field: None }
     }
 
     pub(crate) fn bad_request(detail: impl Into<String>) -> Self {
@@ -41,7 +42,14 @@ impl Problem {
     /// The path is served, and the method is not. The header `Allow` names those that are.
     pub(crate) fn method_not_allowed(path: &str, method: &Method, allow: &'static str) -> Self {
         let detail = format!("{path} does not answer {method}; see the header `allow`");
-        Self { allow: Some(allow), ..Self::new(StatusCode::METHOD_NOT_ALLOWED, detail) }
+        let field = Some((ALLOW, HeaderValue::from_static(allow)));
+        Self { field, ..Self::new(StatusCode::METHOD_NOT_ALLOWED, detail) }
+    }
+
+    /// Whoever asks has not shown that it may.
+    pub(crate) fn unauthorized(detail: &str) -> Self {
+        let field = Some((WWW_AUTHENTICATE, HeaderValue::from_static("Bearer")));
+        Self { field, ..Self::new(StatusCode::UNAUTHORIZED, detail) }
     }
 }
 
@@ -55,10 +63,8 @@ impl From<Problem> for Answer {
         };
         let mut answer = answer::json(problem.status, &wire);
         let media_type = HeaderValue::from_static("application/problem+json");
-        answer.headers_mut().insert(hyper::header::CONTENT_TYPE, media_type);
-        if let Some(methods) = problem.allow {
-            answer.headers_mut().insert(ALLOW, HeaderValue::from_static(methods));
-        }
+        answer.headers_mut().insert(CONTENT_TYPE, media_type);
+        answer.headers_mut().extend(problem.field);
         answer
     }
 }

@@ -1,101 +1,99 @@
-//! What the config says of requests over HTTP, as the doors ask it.
+//! How requests over HTTP are read and answered: who a request is from, which endpoint it is for, and what its client is
+//! told. Made anew with each reload.
 
-use hyper::header::{HeaderName, HeaderValue};
-use tollgate::Config;
+use tollgate::{Config, RateLimiter};
 use tollgate_config::{
     ClientConfig, CorsConfig, EndpointConfig, FieldStyle, GatewayConfig, OnMissing,
 };
 use tollgate_http::{
-    Answers, ClientAddress, Clients, Cors, EndpointRules, ForwardingField, HeaderKey, Otherwise,
-    Policies,
+    Answers, ClientAddress, Clients, Cors, EndpointRules, EntryPolicy, ForwardingField, HeaderKey,
+    Otherwise, Policies,
 };
 
-/// Which endpoint a request is for, who it is from, and how it is answered. Made anew for each config.
+/// What the config makes of requests over HTTP.
 #[derive(Debug)]
 pub(crate) struct HttpRules {
-    pub(crate) endpoints: EndpointRules,
-    pub(crate) clients: Clients,
+    /// Whose word counts for where a request came from.
     pub(crate) address: ClientAddress,
+    /// Who a request is from.
+    pub(crate) clients: Clients,
+    /// Which endpoint it is for.
+    pub(crate) endpoints: EndpointRules,
+    /// What its client is told.
     pub(crate) answers: Answers,
-    pub(crate) policies: Policies,
-    /// The field in which trusted proxies say where a request came from.
-    pub(crate) believed: HeaderName,
+    policies: Policies,
 }
 
 impl HttpRules {
     pub(crate) fn of(settings: &GatewayConfig, limits: &Config) -> Self {
-        let believed = name(&settings.client.forwarded_header);
-        let address = address(&settings.client, &believed);
+        let address = address(&settings.client);
         Self {
-            endpoints: endpoints(settings.endpoint),
             clients: clients(&settings.client, address.clone()),
             address,
+            endpoints: endpoints(settings.endpoint),
             answers: answers(settings),
             policies: Policies::of(limits),
-            believed,
         }
+    }
+
+    /// What is told of the limits that answer for an endpoint.
+    pub(crate) fn policy(&self, limiter: &RateLimiter, endpoint: &str) -> &EntryPolicy {
+        self.policies.of_entry(limiter.entry(endpoint).as_deref())
     }
 }
 
-/// The reader of the file has seen to it that it is one.
-fn name(text: &str) -> HeaderName {
-    text.parse().unwrap_or(HeaderName::from_static("x-forwarded-for"))
-}
-
-fn address(client: &ClientConfig, believed: &HeaderName) -> ClientAddress {
-    let field = match believed.as_str() {
+fn address(config: &ClientConfig) -> ClientAddress {
+    let field = match config.forwarded_header.as_str() {
         "x-forwarded-for" => ForwardingField::XForwardedFor,
         "forwarded" => ForwardingField::Forwarded,
-        _ => ForwardingField::Single(believed.clone()),
+        _ => ForwardingField::Single(config.forwarded_header.clone()),
     };
-    let hops = usize::try_from(client.max_hops).unwrap_or(usize::MAX);
-    let address = ClientAddress::forwarded(field, client.trusted_proxies.iter().copied())
-        .max_hops(hops)
-        .ipv6_prefix(client.ipv6_prefix);
-    if client.strict { address.strict() } else { address }
+    let address = ClientAddress::forwarded(field, config.trusted_proxies.iter().copied())
+        .max_hops(usize::try_from(config.max_hops).unwrap_or(usize::MAX))
+        .ipv6_prefix(config.ipv6_prefix);
+    if config.strict { address.strict() } else { address }
 }
 
-fn clients(client: &ClientConfig, address: ClientAddress) -> Clients {
-    let Some(header) = &client.header else { return Clients::by_address(address) };
+fn clients(config: &ClientConfig, address: ClientAddress) -> Clients {
+    let Some(header) = &config.header else { return Clients::by_address(address) };
     let otherwise = match header.on_missing {
         OnMissing::Skip => Otherwise::Skip,
         OnMissing::Address => Otherwise::Address,
         OnMissing::Shared => Otherwise::Shared,
-        _ => Otherwise::Deny,
+        OnMissing::Deny | _ => Otherwise::Deny,
     };
-    let key = HeaderKey::new(name(&header.name), otherwise);
+    let key = HeaderKey::new(header.name.clone(), otherwise);
     let key = if header.only_from_proxies { key.only_from_proxies() } else { key };
     Clients::by_header(key, address)
 }
 
 fn endpoints(config: EndpointConfig) -> EndpointRules {
-    let switches = [
-        (config.fold_case, EndpointRules::fold_case as fn(EndpointRules) -> EndpointRules),
+    type Switch = fn(EndpointRules) -> EndpointRules;
+    let switches: [(bool, Switch); 5] = [
+        (config.fold_case, EndpointRules::fold_case),
         (config.keep_slashes, EndpointRules::keep_slashes),
         (config.keep_trailing_slash, EndpointRules::keep_trailing_slash),
         (config.keep_parameters, EndpointRules::keep_parameters),
         (config.allow_escaped_slash, EndpointRules::allow_escaped_slash),
     ];
-    let switched = switches.into_iter().filter(|(is_on, _)| *is_on);
-    switched.fold(EndpointRules::new(), |rules, (_, switch)| switch(rules))
+    let on = switches.into_iter().filter(|(is_on, _)| *is_on);
+    on.fold(EndpointRules::new(), |rules, (_, switch)| switch(rules))
 }
 
 fn answers(settings: &GatewayConfig) -> Answers {
     let style = match settings.fields {
         FieldStyle::XRateLimit => tollgate_http::FieldStyle::XRateLimit,
         FieldStyle::None => tollgate_http::FieldStyle::None,
-        _ => tollgate_http::FieldStyle::RateLimit,
+        FieldStyle::RateLimit | _ => tollgate_http::FieldStyle::RateLimit,
     };
     let answers = Answers::new().fields(style).jitter(settings.jitter);
-    match &settings.cors {
-        Some(config) => answers.cors(cors(config)),
-        None => answers,
-    }
+    settings.cors.iter().map(cors).fold(answers, Answers::cors)
 }
 
 fn cors(config: &CorsConfig) -> Cors {
-    let Some(origins) = &config.origins else { return Cors::any() };
-    let origins = origins.iter().filter_map(|origin| HeaderValue::from_str(origin).ok());
-    let cors = Cors::origins(origins);
+    let cors = config
+        .origins
+        .as_ref()
+        .map_or_else(Cors::any, |origins| Cors::origins(origins.iter().cloned()));
     if config.credentials { cors.with_credentials() } else { cors }
 }

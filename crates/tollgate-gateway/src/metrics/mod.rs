@@ -5,6 +5,7 @@ mod doors;
 
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
 
 use prometheus_client::collector::Collector;
@@ -22,6 +23,7 @@ use self::doors::DoorMetrics;
 pub(crate) use self::doors::{Connected, LimitHit};
 use crate::config_file::ConfigFile;
 use crate::door::Door;
+use crate::gate::Mode;
 
 /// The media type of what [`Metrics::render`] writes.
 pub(crate) const MEDIA_TYPE: &str = prometheus_text::CONTENT_TYPE;
@@ -31,6 +33,14 @@ pub(crate) const MEDIA_TYPE: &str = prometheus_text::CONTENT_TYPE;
 pub(crate) struct Metrics {
     registry: Registry,
     doors: Arc<DoorMetrics>,
+    overridden: Arc<Overridden>,
+}
+
+/// Decisions that operators made.
+#[derive(Debug, Default)]
+struct Overridden {
+    blocked: AtomicU64,
+    unlimited: AtomicU64,
 }
 
 impl Metrics {
@@ -39,9 +49,14 @@ impl Metrics {
         let version = Info::new(vec![("version", env!("CARGO_PKG_VERSION"))]);
         registry.register("build", "The version that runs", version);
         let doors = Arc::new(DoorMetrics::default());
-        let pulled = Pulled { limiter, config, doors: Arc::clone(&doors) };
-        registry.register_collector(Box::new(pulled));
-        Self { registry, doors }
+        let overridden = Arc::new(Overridden::default());
+        registry.register_collector(Box::new(Pulled {
+            limiter,
+            config,
+            doors: Arc::clone(&doors),
+            overridden: Arc::clone(&overridden),
+        }));
+        Self { registry, doors, overridden }
     }
 
     /// Counts a connection, and that it is open until what is given back is dropped.
@@ -59,6 +74,20 @@ impl Metrics {
         self.doors.record_limit(door, hit);
     }
 
+    /// Counts a decision that an operator made.
+    pub(crate) fn record_overridden(&self, mode: Mode) {
+        let count = match mode {
+            Mode::Block => &self.overridden.blocked,
+            Mode::Unlimited => &self.overridden.unlimited,
+        };
+        count.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Counts a request from no trusted proxy that says where it came from, which was not believed.
+    pub(crate) fn record_untrusted_forwarding(&self, door: Door) {
+        self.doors.record_untrusted_forwarding(door);
+    }
+
     /// Every figure as it stands, in Prometheus's text format.
     pub(crate) fn render(&self) -> Result<String, fmt::Error> {
         let mut text = String::new();
@@ -73,6 +102,7 @@ struct Pulled {
     limiter: Arc<RateLimiter>,
     config: Arc<ConfigFile>,
     doors: Arc<DoorMetrics>,
+    overridden: Arc<Overridden>,
 }
 
 impl Collector for Pulled {
@@ -81,18 +111,35 @@ impl Collector for Pulled {
         encode_decisions(&mut encoder, &limiters)?;
         encode_keys(&mut encoder, &limiters)?;
         encode_limits(&mut encoder, &limiters, &self.limiter.limit_counts())?;
+        self.encode_overridden(&mut encoder)?;
         self.doors.encode(&mut encoder)?;
         self.encode_loads(&mut encoder)
     }
 }
 
 impl Pulled {
+    fn encode_overridden(&self, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
+        let counts = [
+            (Mode::Block, &self.overridden.blocked),
+            (Mode::Unlimited, &self.overridden.unlimited),
+        ];
+        let series = counts.map(|(mode, count)| {
+            ([("mode", mode.word())], ConstCounter::new(count.load(Ordering::Relaxed)))
+        });
+        let help = "Calls decided by an operator's override, which no limit counts";
+        encode(encoder, "overridden_decisions", help, series)
+    }
+
     fn encode_loads(&self, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
         let loads = self.config.loads();
         let outcomes = [("success", loads.version.saturating_sub(1)), ("failure", loads.failures)];
         let series = |(outcome, times)| ([("outcome", outcome)], ConstCounter::new(times));
         let help = "Times the config file was read again";
         encode(encoder, "config_reloads", help, outcomes.into_iter().map(series))?;
+
+        let series = (NO_LABELS, ConstGauge::new(loads.version));
+        let help = "How many configs were in use, the one in use among them";
+        encode(encoder, "config_version", help, [series])?;
 
         let loaded_at = loads.loaded_at.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
         let series = (NO_LABELS, ConstGauge::new(loaded_at.as_secs_f64()));

@@ -2,15 +2,15 @@
 
 use std::net::IpAddr;
 use std::sync::Arc;
-use std::time::Duration;
 
+use arc_swap::Guard;
 use hyper::body::Incoming;
 use hyper::header::{CONNECTION, HOST, HeaderValue};
 use hyper::http::request::Parts;
 use hyper::http::uri::PathAndQuery;
 use hyper::{Method, Request, Response, StatusCode, Version, upgrade};
 use tollgate::{Call, Permit};
-use tollgate_http::{Caller, Endpoint, Identified};
+use tollgate_http::{Caller, Endpoint, Identified, TargetFault};
 
 use super::active::Active;
 use super::body::{Held, Watched};
@@ -46,7 +46,7 @@ impl Exchange {
     /// Judges a request, sends it on where it may, and gives what is to be answered.
     pub(super) async fn answer(self, request: Request<Incoming>) -> Response<Held> {
         let gate = Arc::clone(&self.gate);
-        let rules = gate.http_rules();
+        let rules = Guard::into_inner(gate.http());
         if !fields::is_coded_as_known(request.headers()) {
             return self.refuse_coding();
         }
@@ -54,10 +54,12 @@ impl Exchange {
         let endpoint = match rules.endpoints.of_request(&request) {
             Ok(endpoint) => endpoint.into_owned(),
             Err(fault) => {
+                // Whoever sends what cannot be told is charged for it all the same.
+                let _charged = self.judge(&rules, &request, TargetFault::ENDPOINT, &caller);
                 return self.own(rules.answers.bad_request(&fault, &caller).map(Into::into));
             }
         };
-        let permit = match self.judge(&rules, &request, &endpoint, &caller) {
+        let permit = match self.judge(&rules, &request, endpoint.name(), &caller) {
             Verdict::Allowed(permit) => Some(permit),
             Verdict::Unjudged => None,
             Verdict::Refused(answer) => return self.own(answer),
@@ -68,8 +70,7 @@ impl Exchange {
             Err((problem, active)) => return Held::whole(problem.into(), active),
         };
         if let Some(result) = result {
-            let entry = gate.limiter().entry(endpoint.name());
-            let policy = rules.policies.of_entry(entry.as_deref());
+            let policy = rules.policy(gate.limiter(), endpoint.name());
             rules.answers.add_fields(&result, policy, &caller, response.headers_mut());
         }
         response
@@ -94,7 +95,7 @@ impl Exchange {
         &self,
         rules: &HttpRules,
         request: &Request<Incoming>,
-        endpoint: &Endpoint<'_>,
+        endpoint: &str,
         caller: &Caller,
     ) -> Verdict {
         if Caller::is_preflight(request.method(), request.headers()) {
@@ -110,16 +111,14 @@ impl Exchange {
             }
         };
         let started = self.gate.now();
-        let acquired = self.gate.acquire(&Call::new(client.as_str(), endpoint.name()));
-        let took = Duration::from_nanos(self.gate.now().nanos_since(started));
-        self.gate.metrics.record_answer(Door::Proxy, took);
+        let acquired = self.gate.acquire(&Call::new(client.as_str(), endpoint));
+        self.gate.record_answer(Door::Proxy, started);
         let result = match acquired {
             Ok(permit) if permit.allowed() => return Verdict::Allowed(permit),
             Ok(permit) => permit.result(),
             Err(error) => error.result(),
         };
-        let entry = self.gate.limiter().entry(endpoint.name());
-        let policy = rules.policies.of_entry(entry.as_deref());
+        let policy = rules.policy(self.gate.limiter(), endpoint);
         Verdict::Refused(rules.answers.denial(&result, policy, caller).map(Into::into))
     }
 
@@ -178,9 +177,10 @@ fn readdress(
     head.uri = target.ok_or_else(|| Problem::bad_request("the target cannot be forwarded"))?;
     head.version = Version::HTTP_11;
     let host = endpoint.host().and_then(|host| HeaderValue::try_from(host.to_string()).ok());
-    let rules = gate.http_rules();
+    let rules = gate.http();
     fields::remove_hop_by_hop(&mut head.headers);
-    fields::remove_forwarding(&mut head.headers, rules.address.trusts(peer), &rules.believed);
+    let believed = &gate.settings().client.forwarded_header;
+    fields::remove_forwarding(&mut head.headers, rules.address.trusts(peer), believed);
     fields::add_forwarding(&mut head.headers, peer, host.as_ref());
     fields::join_cookies(&mut head.headers);
     if let Some(host) = host {

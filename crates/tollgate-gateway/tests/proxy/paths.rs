@@ -72,3 +72,11 @@ async fn an_answers_own_fields_are_kept_and_its_connections_are_not() {
     assert_eq!((answer.field("x-hop"), answer.field("connection")), (None, None));
     assert_eq!(answer.list("ratelimit"), "\"theirs\";r=5;t=1, \"default\";r=999;t=60");
 }
+
+#[tokio::test]
+async fn s14_a_target_that_is_refused_is_charged_to_the_default() {
+    let two = "default: { algorithm: FixedWindow, algoConfig: { maxRequests: 2, window: 1m } }";
+    let proxy = Proxy::start(two, "").await;
+    let heads = [get("/a%2Fb", ""), get("/a%2Fb", ""), get("/x", "")];
+    assert_eq!(proxy.statuses(&heads).await, [400, 400, 429]);
+}
