@@ -19,7 +19,7 @@ use crate::config_file::{ConfigFile, Loaded};
 use crate::door::{Door, Stop};
 use crate::gate::Gate;
 use crate::http;
-use crate::reload::ReloadFault;
+use crate::reload::{ReloadFault, warn_of_dangers};
 use crate::watch::Watch;
 
 /// A gateway that runs, until it is stopped or dropped.
@@ -137,6 +137,7 @@ impl GatewayBuilder {
             (Door::Admin, bind("--admin", admin_listen).await?),
         ];
         refuse_open_admin(&listeners, &admin)?;
+        warn_of_dangers(&settings);
         let gate = Gate::new(file, limits, settings, admin, self.clock);
         Ok(Gateway::serve(gate, listeners)?)
     }
