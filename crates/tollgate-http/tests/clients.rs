@@ -48,7 +48,7 @@ fn fields(lines: &[(&str, &str)]) -> HeaderMap {
 fn key(identified: Identified) -> ClientKey {
     match identified {
         Identified::Client(key) => key,
-        other => panic!("expected a client, found {other:?}"),
+        Identified::Skipped | Identified::Refused(_) => panic!("expected a client"),
     }
 }
 
@@ -176,6 +176,8 @@ fn v23_only_so_many_hops_are_looked_at() {
     assert_eq!(key_of(&clients, "10.1.1.1", &[(XFF, &list(8))]), "10.0.0.8");
     assert_eq!(key_of(&clients, "10.1.1.1", &[(XFF, &list(9))]), behind("10.0.0.8"));
     assert_eq!(key_of(&clients, "10.1.1.1", &[(XFF, &list(5_000))]), behind("10.0.0.8"));
+    let none = Clients::by_address(through(ForwardingField::XForwardedFor).max_hops(0));
+    assert_eq!(key_of(&none, "10.1.1.1", &[(XFF, "198.51.100.7")]), "198.51.100.7");
     let two = Clients::by_address(through(ForwardingField::XForwardedFor).max_hops(2));
     assert_eq!(key_of(&two, "10.1.1.1", &[(XFF, "198.51.100.7, 10.0.0.2")]), "198.51.100.7");
     assert_eq!(
@@ -185,7 +187,7 @@ fn v23_only_so_many_hops_are_looked_at() {
 }
 
 #[test]
-fn svc01_a_chain_is_read_from_the_right_through_trusted_hops_only() {
+fn svc01_r70_a_chain_is_read_from_the_right_through_trusted_hops_only() {
     check(&[
         ("a", "10.0.0.1", &[(XFF, "198.51.100.1, 203.0.113.7")], "203.0.113.7"),
         ("b", "10.0.0.1", &[(XFF, "198.51.100.2, 203.0.113.7, 10.0.0.2")], "203.0.113.7"),
@@ -205,7 +207,15 @@ fn allowed(limit: u32, keys: &[String]) -> Vec<bool> {
 }
 
 #[test]
-fn svc02_ports_brackets_and_blanks_make_no_new_key() {
+fn r71_two_clients_behind_one_proxy_are_two_keys() {
+    let clients = by_forwarded_for();
+    let key = |client| key_of(&clients, "10.0.0.1", &[(XFF, client)]);
+    assert_ne!(key("203.0.113.7"), key("203.0.113.8"));
+    assert_ne!(key("203.0.113.7"), key_of(&clients, "10.0.0.1", &[]));
+}
+
+#[test]
+fn svc02_r73_ports_brackets_and_blanks_make_no_new_key() {
     let clients = by_forwarded_for();
     let texts = ["203.0.113.7:51034", "203.0.113.7:51035", "  203.0.113.7\t", "203.0.113.7"];
     let keys = texts.map(|text| key_of(&clients, "10.0.0.1", &[(XFF, text)]));
@@ -250,8 +260,10 @@ fn s01_mapped_clients_share_no_key_whatever_the_length_of_ipv6_networks() {
         assert_ne!(key("::ffff:127.0.0.1"), key("::ffff:127.0.0.2"));
         assert_eq!(key("2001:db8:1:2:3:4:5:6"), network);
     }
-    let whole = Clients::by_address(ClientAddress::of_peer().ipv6_prefix(128));
-    assert_eq!(key_of(&whole, "2001:db8::1", &[]), "2001:db8::1");
+    for most in [128, 200] {
+        let whole = Clients::by_address(ClientAddress::of_peer().ipv6_prefix(most));
+        assert_eq!(key_of(&whole, "2001:db8::1", &[]), "2001:db8::1");
+    }
     let none = Clients::by_address(ClientAddress::of_peer().ipv6_prefix(0));
     assert_eq!(key_of(&none, "2001:db8::1", &[]), "::/0");
 }
@@ -309,15 +321,20 @@ fn svc05_s11_underscore_twins_are_known_and_never_read() {
     let lines =
         [("x_forwarded_for", "192.0.2.4"), ("x-forwarded_for", "192.0.2.5"), (XFF, "198.51.100.7")];
     assert_eq!(key_of(&by_forwarded_for(), "10.0.0.1", &lines), "198.51.100.7");
-    let own = ["x-ratelimit-policy".parse().unwrap()];
+    let own = ["x-ratelimit-policy".parse().unwrap(), "x_own".parse().unwrap()];
     for twin in
         ["x_forwarded_for", "x_real_ip", "x-forwarded_for", "x_forwarded-for", "x_ratelimit_policy"]
     {
         assert!(is_underscore_twin(&twin.parse().unwrap(), &own), "{twin}");
     }
-    for other in
-        ["x-forwarded-for", "x_forwarded", "x_request_id", "x-ratelimit-policy", "forwarded"]
-    {
+    for other in [
+        "x-forwarded-for",
+        "x_forwarded",
+        "x_own",
+        "x_request_id",
+        "x-ratelimit-policy",
+        "forwarded",
+    ] {
         assert!(!is_underscore_twin(&other.parse().unwrap(), &own), "{other}");
     }
 }
@@ -362,7 +379,7 @@ fn by_api_key(key: HeaderKey) -> Clients {
 }
 
 #[test]
-fn svc29_a_key_that_is_missing_empty_or_repeated_gets_what_the_config_names() {
+fn svc29_r74_a_key_that_is_missing_empty_or_repeated_gets_what_the_config_names() {
     let missing: [&[(&str, &str)]; 4] = [
         &[],
         &[("x-api-key", "")],
@@ -384,7 +401,9 @@ fn svc29_a_key_that_is_missing_empty_or_repeated_gets_what_the_config_names() {
         );
         let shared = ["192.0.2.1", "192.0.2.2"].map(|peer| identified(Otherwise::Shared, peer));
         assert_eq!(shared[0], shared[1]);
-        assert_eq!(key(shared[0].clone()).as_str(), "no x-api-key/0:");
+        let shared = key(shared[0].clone());
+        assert_eq!(shared.as_str(), "no x-api-key/0:");
+        assert_eq!(shared.shown(&KeyHasher::secure()), "no x-api-key");
     }
 }
 
