@@ -130,12 +130,16 @@ impl GatewayBuilder {
     pub async fn start(self) -> Result<Gateway, StartError> {
         let (file, Loaded { limits, settings }) = ConfigFile::open(self.path)?;
         let admin = AdminRules::load(&settings.admin, file.path())?;
-        let listen = self.listen.as_ref().unwrap_or(&settings.listen);
-        let admin_listen = self.admin.as_ref().unwrap_or(&settings.admin.listen);
-        let listeners = vec![
-            (Door::Http, bind("--listen", listen).await?),
-            (Door::Admin, bind("--admin", admin_listen).await?),
+        let doors = [
+            (Door::Http, "--listen", Some(self.listen.as_ref().unwrap_or(&settings.listen))),
+            (Door::Admin, "--admin", Some(self.admin.as_ref().unwrap_or(&settings.admin.listen))),
         ];
+        let mut listeners = Vec::new();
+        for (door, option, address) in doors {
+            if let Some(address) = address {
+                listeners.push((door, bind(option, address).await?));
+            }
+        }
         refuse_open_admin(&listeners, &admin)?;
         warn_of_dangers(&settings);
         let gate = Gate::new(file, limits, settings, admin, self.clock);
