@@ -18,7 +18,7 @@ use crate::admin::{self, AdminRules, TokenFault};
 use crate::config_file::{ConfigFile, Loaded};
 use crate::door::{Door, Stop};
 use crate::gate::Gate;
-use crate::reload::ReloadFault;
+use crate::reload::{ReloadFault, warn_of_dangers};
 use crate::watch::Watch;
 use crate::{http, proxy, resp};
 
@@ -130,19 +130,22 @@ impl GatewayBuilder {
     pub async fn start(self) -> Result<Gateway, StartError> {
         let (file, Loaded { limits, settings }) = ConfigFile::open(self.path)?;
         let admin = AdminRules::load(&settings.admin, file.path())?;
-        let listen = self.listen.as_ref().unwrap_or(&settings.listen);
-        let admin_listen = self.admin.as_ref().unwrap_or(&settings.admin.listen);
-        let mut listeners = vec![
-            (Door::Http, bind("--listen", listen).await?),
-            (Door::Admin, bind("--admin", admin_listen).await?),
+        let redis = settings.redis.as_ref().map(|redis| &redis.listen);
+        let proxy = settings.proxy.as_ref().map(|proxy| &proxy.listen);
+        let doors = [
+            (Door::Http, "--listen", Some(self.listen.as_ref().unwrap_or(&settings.listen))),
+            (Door::Admin, "--admin", Some(self.admin.as_ref().unwrap_or(&settings.admin.listen))),
+            (Door::Redis, "gateway.redis", redis),
+            (Door::Proxy, "gateway.proxy", proxy),
         ];
-        if let Some(redis) = &settings.redis {
-            listeners.push((Door::Redis, bind("gateway.redis", &redis.listen).await?));
-        }
-        if let Some(proxy) = &settings.proxy {
-            listeners.push((Door::Proxy, bind("gateway.proxy", &proxy.listen).await?));
+        let mut listeners = Vec::new();
+        for (door, option, address) in doors {
+            if let Some(address) = address {
+                listeners.push((door, bind(option, address).await?));
+            }
         }
         refuse_open_admin(&listeners, &admin)?;
+        warn_of_dangers(&settings);
         let gate = Gate::new(file, limits, settings, admin, self.clock);
         Ok(Gateway::serve(gate, listeners)?)
     }

@@ -34,6 +34,7 @@ impl Gate {
         match read(self) {
             Ok((Loaded { limits, settings }, admin)) => {
                 warn_of_what_stays(&self.settings(), &settings);
+                warn_of_dangers(&settings);
                 let report = self.replace(limits, settings, admin);
                 let version = self.config.note_success();
                 log_success(version, &report);
@@ -60,6 +61,18 @@ fn read(gate: &Gate) -> Result<(Loaded, AdminRules), ReloadFault> {
     let loaded = gate.config.read()?;
     let admin = AdminRules::load(&loaded.settings.admin, gate.config.path())?;
     Ok((loaded, admin))
+}
+
+/// Tells of what a config may say, and seldom means.
+pub(crate) fn warn_of_dangers(settings: &GatewayConfig) {
+    let header = settings.client.header.as_ref().filter(|header| !header.only_from_proxies);
+    if let Some(header) = header {
+        warn!(
+            "callers pick their own keys in `{}`, each with a whole quota; take it from proxies that have checked it \
+             (`onlyFromProxies`)",
+            header.name
+        );
+    }
 }
 
 /// Doors are opened at the start alone.

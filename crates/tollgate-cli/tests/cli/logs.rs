@@ -64,3 +64,19 @@ fn s86_no_secret_is_in_the_log_however_much_it_tells() {
     let (log, _) = server.wait();
     assert!(log.iter().all(|line| !line.contains("canary")), "{log:#?}");
 }
+
+#[test]
+fn svc_29_a_key_that_callers_pick_is_warned_of() {
+    let with = |more: &str| {
+        let header = format!("header: {{ name: X-Api-Key, onMissing: deny{more} }}");
+        let config = bucket(1) + &format!("gateway: {{ client: {{ {header} }} }}\n");
+        let server = Server::start(&ScratchFile::new("limits.yaml", config));
+        server.signal(Signal::TERM);
+        server
+            .log_before_addresses()
+            .iter()
+            .any(|line| line.contains("callers pick their own keys in `x-api-key`"))
+    };
+    assert!(with(""));
+    assert!(!with(", onlyFromProxies: true"));
+}

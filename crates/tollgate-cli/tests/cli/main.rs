@@ -17,3 +17,4 @@ mod replay;
 mod scenarios;
 mod server;
 mod stop;
+mod strain;

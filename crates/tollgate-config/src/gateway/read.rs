@@ -1,4 +1,5 @@
-//! Reads the section `gateway`. Where something in it is wrong, the fault is found and reading goes on with the default.
+//! Reads the section `gateway`. Where something in it is wrong, the fault is found and reading goes on with the
+//! default.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -10,8 +11,8 @@ use super::names::{
     GATEWAY, GATEWAY_FIELDS, HEADER, HEADER_BYTES, HEADER_FIELDS, HEADER_NAME, HEADER_TIMEOUT,
     HOSTS, HTTP2, IDLE_TIMEOUT, IPV6_PREFIX, JITTER, KEEP_PARAMETERS, KEEP_SLASHES,
     KEEP_TRAILING_SLASH, LIMITS, LIMITS_FIELDS, LISTEN, LISTEN_FIELDS, MAX_HOPS, NGINX_AUTH,
-    ON_MISSING, ON_MISSING_WORDS, ONLY_FROM_PROXIES, ORIGINS, PROXY, PROXY_FIELDS, REDIS, REDIS_FIELDS, STRICT,
-    TIMEOUT, TOKEN_FILE, TRUSTED_PROXIES, UPSTREAM,
+    ON_MISSING, ON_MISSING_WORDS, ONLY_FROM_PROXIES, ORIGINS, PROXY, PROXY_FIELDS, REDIS,
+    REDIS_FIELDS, STRICT, TIMEOUT, TOKEN_FILE, TRUSTED_PROXIES, UPSTREAM,
 };
 use super::value::{is_on_loopback, text_of};
 use super::{

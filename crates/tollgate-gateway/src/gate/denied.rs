@@ -1,6 +1,7 @@
 //! Who is denied most, in bounded memory.
 //!
-//! The space-saving sketch of Metwally, Agrawal and El Abbadi (2005): so many clients are counted; one that is not among
+//! The space-saving sketch of Metwally, Agrawal and El Abbadi (2005): so many clients are counted; one that is not
+//! among
 //! them takes the place of the one counted least and goes on from its count, which is how much its own may be too high.
 //! Whoever is denied more often than once in so many denials is among them for sure.
 
