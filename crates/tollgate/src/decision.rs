@@ -292,18 +292,6 @@ impl CallError {
         }
     }
 
-    /// The same, said by the limit of this name.
-    pub(crate) fn said_by(self, name: LimitName) -> Self {
-        match self {
-            Self::CostExceedsLimit(CostExceedsLimit { cost, result }) => {
-                CostExceedsLimit { cost, result: result.said_by(name) }.into()
-            }
-            Self::TenantMissing(TenantMissing { result }) => {
-                TenantMissing { result: result.said_by(name) }.into()
-            }
-        }
-    }
-
     /// For calls that cannot name a tenant: the lack of one is a denial with a reason.
     pub(crate) fn of_cost(self) -> Result<RateLimitResult, CostExceedsLimit> {
         match self {

@@ -95,7 +95,6 @@ mod rate_limiter;
 mod receipt;
 mod reload;
 mod routes;
-mod scoped;
 mod store;
 mod summary;
 mod tally;

@@ -55,7 +55,7 @@ impl Limiter for Outright {
     }
 
     fn reset(&self, _name: &str) -> ResetReport {
-        ResetReport { had_state: false, inherits_debt: false }
+        ResetReport::default()
     }
 
     fn counts(&self) -> Counts {
