@@ -257,8 +257,9 @@ impl RateLimitResult {
 
     /// The name of the limit whose figures these are, where the endpoint has named limits.
     ///
-    /// Of a denial it is the one with the longest wait among those that deny; of a call that was allowed, the one of
-    /// which least remains. [`remaining`](Self::remaining) is the least of all limits either way.
+    /// Of a denial it is the one with the longest wait among those that deny, and before all waits one that promises
+    /// none; of a call that was allowed, the one of which least remains. [`remaining`](Self::remaining) is the least of
+    /// all limits either way.
     pub fn limit_name(&self) -> Option<&'static str> {
         self.name.text()
     }

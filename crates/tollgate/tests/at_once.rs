@@ -341,6 +341,30 @@ fn a_wait_behind_others_is_none_where_only_a_call_that_ends_makes_room() {
     assert_eq!(wait(), None, "one of two places is taken, and the call before may hold the other");
 }
 
+#[test]
+fn shared_limits_that_endpoints_name_in_other_orders_cannot_lock_each_other_out() {
+    let shared = |name: &str| Limit::new(name, at_once(1_000));
+    let config = Config::builder()
+        .default(bucket(1))
+        .shared_limit(shared("a"))
+        .shared_limit(Limit::new("b", TokenBucket::per_hour(100_000)))
+        .shared_limit(shared("c"))
+        .endpoint("/there", Policy::limits([]).uses("a").uses("b").uses("c"))
+        .endpoint("/back", Policy::limits([]).uses("c").uses("b").uses("a"));
+    let (limiter, _clock) = start(config);
+    thread::scope(|scope| {
+        for endpoint in ["/there", "/back", "/there", "/back"] {
+            let limiter = &limiter;
+            scope.spawn(move || {
+                (0..5_000).for_each(|_| assert!(limiter.acquire("bob", endpoint).allowed()));
+            });
+        }
+    });
+    let each = limiter.decide_each(&Call::new("bob", "/there").cost(0)).limits;
+    let left: Vec<_> = each.iter().map(|limit| limit.result.remaining()).collect();
+    assert_eq!(left, [1_000, 80_000, 1_000]);
+}
+
 /// The limits of the threads below, in this order.
 fn crowded(order: [usize; 4], most: u32) -> ConfigBuilder {
     let limits = [
