@@ -7,14 +7,13 @@ use std::sync::atomic::AtomicU64;
 use foldhash::fast::RandomState;
 
 use crate::config::{Bounds, Config, OnFull};
-use crate::costing::Costing;
 use crate::joint::{JointLimiter, JointMember};
 use crate::keyed::Keyed;
 use crate::limit::{Mode, ValidLimit};
 use crate::limit_name::LimitName;
 use crate::limiter::{Environment, Limiter};
 use crate::member::Member;
-use crate::outright::{Exempting, Outright};
+use crate::outright::{Entrance, Outright};
 use crate::penalty::Penalty;
 use crate::policy::{ValidPolicy, ValidRule};
 use crate::reload::{Change, ReloadReport};
@@ -324,16 +323,11 @@ impl<'a> Succession<'a> {
                 Arc::new(JointLimiter::new(members, penalty, environment(), together()))
             }
         };
-        let limiter = if policy.exempt.is_empty() {
-            limiter
-        } else {
-            let unlimited = Outright::unlimited(environment(), Arc::clone(&tallies.exempt));
-            Arc::new(Exempting::new(&policy.exempt, unlimited, limiter))
-        };
-        match policy.cost {
-            1 => limiter,
-            cost => Arc::new(Costing { cost, limiter }),
+        if policy.exempt.is_empty() && policy.cost == 1 {
+            return limiter;
         }
+        let unlimited = Outright::unlimited(environment(), Arc::clone(&tallies.exempt));
+        Arc::new(Entrance::new(policy.cost, &policy.exempt, unlimited, limiter))
     }
 }
 

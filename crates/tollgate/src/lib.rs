@@ -74,7 +74,6 @@ pub mod algorithm;
 mod clock;
 mod concurrency;
 mod config;
-mod costing;
 mod decision;
 mod endpoints;
 mod explain;
