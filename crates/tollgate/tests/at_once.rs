@@ -13,9 +13,9 @@ use std::time::Duration;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use tollgate::{
-    Call, CallError, Change, Concurrency, Config, ConfigBuilder, FixedWindow, Limit, LimiterConfig,
-    ManualClock, Mode, Permit, Policy, RateLimitResult, RateLimiter, Reason, Scope, Time,
-    TokenBucket,
+    Algorithm, Call, CallError, CarriedOver, Change, Concurrency, Config, ConfigBuilder, Decision,
+    FixedWindow, Limit, LimiterConfig, ManualClock, Mode, Permit, Policy, RateLimitResult,
+    RateLimiter, Reason, Scope, Time, TokenBucket,
 };
 
 fn at_once(most: u32) -> LimiterConfig {
@@ -173,6 +173,74 @@ fn who_does_not_say_when_a_call_ends_is_held_to_the_places_and_takes_one_by_a_le
     let _others = [(); 2].map(|()| leased.acquire("alice", "/"));
     drop(late);
     assert_eq!(left(&leased, "alice")[1], 0, "its lease had returned the place already");
+}
+
+/// An algorithm with a fault: it panics where it is told to.
+#[derive(Clone, Debug, PartialEq)]
+struct Faulty {
+    in_charge: bool,
+}
+
+impl Algorithm for Faulty {
+    type State = ();
+
+    fn limit(&self) -> u32 {
+        1
+    }
+
+    fn decide(&self, (): &(), _now: Time, _cost: u32) -> Decision {
+        assert!(self.in_charge, "in the judgement");
+        Decision::allow(1, Duration::ZERO)
+    }
+
+    fn charge(&self, (): &mut (), _now: Time, _cost: u32) {
+        panic!("in the charge");
+    }
+
+    fn debt(&self, (): &(), _now: Time) -> u64 {
+        1
+    }
+
+    fn join(&self, (): &mut (), (): &(), _now: Time) {}
+
+    fn carry_over(&self, (): &mut (), _now: Time, _from: &Self) -> CarriedOver {
+        CarriedOver::Whole
+    }
+}
+
+/// Judged before the places or after them, charged after them or before.
+#[test]
+fn svc37_a_panic_in_the_middle_of_a_decision_leaves_no_place_taken() {
+    for (in_charge, scope) in [
+        (false, Scope::Client),
+        (false, Scope::Global),
+        (true, Scope::Client),
+        (true, Scope::Global),
+    ] {
+        let faulty = Limit::new("faulty", LimiterConfig::new(Faulty { in_charge })).scope(scope);
+        let at_once = Limit::new("at once", at_once(1).max_keys(1)).scope(Scope::Tenant);
+        let (limiter, _clock) = start(of([faulty, at_once.clone()]));
+        let call = Call::new("alice", "/").tenant("acme");
+        for _ in 0..3 {
+            let acquire = AssertUnwindSafe(|| limiter.acquire_for(&call));
+            assert!(catch_unwind(acquire).is_err(), "it has a fault");
+            assert_eq!(limiter.limit_counts()[1].counts.keys, 0, "{in_charge} {scope:?}");
+        }
+        let _report = limiter.reload(of([at_once]).build().unwrap());
+        assert!(limiter.acquire_for(&call.tenant("other")).unwrap().allowed());
+    }
+}
+
+#[test]
+fn a_permit_of_a_known_key_takes_no_allocation() {
+    let rate = Limit::new("rate", TokenBucket::per_second(1_000));
+    let (limiter, _clock) = start(of([rate, both()[1].clone()]));
+    assert!(limiter.acquire("alice", "/").allowed());
+    let mut allowed = 0;
+    let counted = allocation_counter::measure(|| {
+        (0..2_000).for_each(|_| allowed += u32::from(limiter.acquire("alice", "/").allowed()));
+    });
+    assert_eq!((allowed, counted.count_total), (999, 0));
 }
 
 #[test]
