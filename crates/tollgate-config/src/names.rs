@@ -31,23 +31,8 @@ pub(crate) const ON_FULL: &str = "onFull";
 pub(crate) const CONFIG_FIELDS: [&str; 7] =
     [DEFAULT, ENDPOINTS, SHARED_LIMITS, EVERY, MAX_KEYS, ON_FULL, GATEWAY];
 
-/// What `default` may say, and an entry beside its endpoint.
-pub(crate) const LIMITER_FIELDS: [&str; 11] = [
-    ALGORITHM,
-    ALGO_CONFIG,
-    LIMITS,
-    USE,
-    UNLIMITED,
-    DENY,
-    EXEMPT,
-    COST,
-    PENALTY,
-    MAX_KEYS,
-    ON_FULL,
-];
-
 /// What an entry of `endpoints` may say.
-pub(crate) const ENTRY_FIELDS: [&str; 12] = [
+pub(crate) const ENTRY_FIELDS: &[&str] = &[
     ENDPOINT,
     ALGORITHM,
     ALGO_CONFIG,
@@ -61,6 +46,9 @@ pub(crate) const ENTRY_FIELDS: [&str; 12] = [
     MAX_KEYS,
     ON_FULL,
 ];
+
+/// What `default` may say: the same but for the endpoint.
+pub(crate) const LIMITER_FIELDS: &[&str] = ENTRY_FIELDS.split_at(1).1;
 
 /// What a penalty may say.
 pub(crate) const PENALTY_FIELDS: [&str; 2] = [DENIALS, BLOCK_FOR];

@@ -383,8 +383,8 @@ mod tests {
         };
         let config = config();
         assert_eq!(properties(&config), sorted(&CONFIG_FIELDS));
-        assert_eq!(properties(&config["$defs"]["policy"]), sorted(&LIMITER_FIELDS));
-        assert_eq!(properties(&config["$defs"]["entry"]), sorted(&ENTRY_FIELDS));
+        assert_eq!(properties(&config["$defs"]["policy"]), sorted(LIMITER_FIELDS));
+        assert_eq!(properties(&config["$defs"]["entry"]), sorted(ENTRY_FIELDS));
         assert_eq!(properties(&config["$defs"]["limit"]), sorted(&LIMIT_FIELDS));
         for name in LimiterFactory::new().names() {
             assert!(config["$defs"][name].is_object(), "{name}");

@@ -129,19 +129,6 @@ pub(crate) struct ValidLimiter {
     pub(crate) bounds: Bounds,
 }
 
-impl ValidLimiter {
-    /// Whether it is a [`Concurrency`], which decides alone.
-    pub(crate) fn counts_calls_under_way(&self) -> bool {
-        self.algorithm.as_concurrency().is_some()
-    }
-}
-
-/// The fault of a [`Concurrency`] where it does not go.
-pub(crate) fn decides_alone(consequence: &str) -> Fault {
-    let message = format!("`Concurrency` counts calls under way, so it {consequence}");
-    Fault::of_field("algorithm", message)
-}
-
 /// The limits of a whole API: a policy for each endpoint named, and a default for every other. Valid by construction,
 /// so making or reloading a [`RateLimiter`](crate::RateLimiter) from it cannot fail.
 ///
@@ -322,10 +309,6 @@ impl Config {
     /// Finds fault with names of shared limits that are not there, and with what does not go together.
     fn check_uses(&self, faults: &mut Vec<Fault>) {
         let known: BTreeSet<_> = self.shared.iter().map(|limit| &*limit.name).collect();
-        for limit in self.shared.iter().filter(|limit| limit.limiter.counts_calls_under_way()) {
-            let fault = decides_alone("cannot be shared between endpoints");
-            faults.push(fault.within(&format_args!("limit {:?}", limit.name)));
-        }
         for name in self.every.iter().filter(|name| !known.contains(&***name)) {
             faults.push(unknown_shared_limit(name, &known).within(&"every"));
         }
@@ -356,12 +339,6 @@ impl Config {
             return Some(Fault::of_field("name", message));
         }
         let limits = policy.own().len().saturating_add(uses.len());
-        if limits > 1 || policy.penalty.is_some() {
-            let mut own = policy.own().iter();
-            if own.any(|limit| limit.limiter.counts_calls_under_way()) {
-                return Some(decides_alone("does not go with other limits or a penalty"));
-            }
-        }
         let most = Policy::LIMITS_MAX;
         match limits {
             0 => Some(Fault::of_entry("no limits; expected at least one, or `unlimited: true`")),

@@ -7,19 +7,17 @@ use std::sync::atomic::AtomicU64;
 use foldhash::fast::RandomState;
 
 use crate::config::{Bounds, Config, OnFull};
-use crate::costing::Costing;
 use crate::joint::{JointLimiter, JointMember};
 use crate::keyed::Keyed;
 use crate::limit::{Mode, ValidLimit};
 use crate::limit_name::LimitName;
 use crate::limiter::{Environment, Limiter};
-use crate::member::{AtWork, Member};
-use crate::outright::{Exempting, Outright};
+use crate::member::Member;
+use crate::outright::{Entrance, Outright};
 use crate::penalty::Penalty;
 use crate::policy::{ValidPolicy, ValidRule};
 use crate::reload::{Change, ReloadReport};
 use crate::routes::{apart, is_pattern};
-use crate::scoped::Scoped;
 use crate::store::Counts;
 use crate::summary::Owner;
 use crate::tally::Tally;
@@ -53,7 +51,7 @@ struct Running {
 /// A limit at work, and what it was made from.
 #[derive(Clone, Debug)]
 struct RunningLimit {
-    limiter: AtWork,
+    limiter: Arc<dyn Member>,
     limit: ValidLimit,
     /// Whether it was given a name, and does not only bear its entry's.
     is_named: bool,
@@ -160,14 +158,8 @@ impl Endpoints {
 
 impl RunningLimit {
     fn counts(&self, endpoint: Option<Arc<str>>, is_shared: bool) -> LimitCounts {
-        let (limit, counts) = (Arc::clone(&self.limit.name), self.limiter.limiter().counts());
+        let (limit, counts) = (Arc::clone(&self.limit.name), self.limiter.counts());
         LimitCounts { endpoint, is_shared, limit, mode: self.limit.mode, counts }
-    }
-
-    /// The limiter of a limit that decides alone.
-    fn alone(&self) -> Scoped {
-        let limiter = self.limiter.clone().into_limiter();
-        Scoped { name: LimitName::of(&self.limit.name), scope: self.limit.scope, limiter }
     }
 
     fn shown_name(&self) -> Option<&str> {
@@ -266,7 +258,11 @@ impl<'a> Succession<'a> {
     }
 
     /// The limiter that comes after `running`.
-    fn follow(&self, limit: &ValidLimit, running: Option<&RunningLimit>) -> (Change, AtWork) {
+    fn follow(
+        &self,
+        limit: &ValidLimit,
+        running: Option<&RunningLimit>,
+    ) -> (Change, Arc<dyn Member>) {
         let (algorithm, bounds) = (&limit.limiter.algorithm, limit.limiter.bounds);
         let start = || algorithm.limiter(bounds, self.environment);
         let Some(running) = running else { return (Change::New, start()) };
@@ -276,9 +272,9 @@ impl<'a> Succession<'a> {
         if running.limit.limiter == limit.limiter {
             let is_same = running.limit.mode == limit.mode && running.limit.name == limit.name;
             let change = if is_same { Change::Kept } else { Change::Changed { forgiven: 0 } };
-            return (change, running.limiter.clone());
+            return (change, Arc::clone(&running.limiter));
         }
-        match algorithm.limiter_after(running.limiter.limiter(), bounds) {
+        match algorithm.limiter_after(&*running.limiter, bounds) {
             Some((limiter, forgiven)) => (Change::Changed { forgiven }, limiter),
             None => (Change::Replaced, start()),
         }
@@ -315,43 +311,35 @@ impl<'a> Succession<'a> {
             (ValidRule::Unlimited, _) => Arc::new(Outright::unlimited(environment(), together())),
             (ValidRule::Deny, _) => Arc::new(Outright::blocked(environment(), together())),
             (ValidRule::One(_), [only]) if uses.is_empty() && penalty.is_none() => {
-                only.limiter.clone().into_limiter()
+                Arc::<dyn Member>::clone(&only.limiter)
             }
-            (_, [only]) if only.limiter.as_member().is_none() => Arc::new(only.alone()),
             (ValidRule::One(_) | ValidRule::Limits(_), _) => {
                 let of_others = uses.iter().filter_map(|(limit, times)| {
                     let running = shared.iter().find(|other| other.limit.name == limit.name)?;
                     Some((running, *times, true))
                 });
                 let all = own.iter().map(|limit| (limit, 1, false)).chain(of_others);
-                let members = all.enumerate().filter_map(member).collect();
+                let members = all.enumerate().map(member).collect();
                 Arc::new(JointLimiter::new(members, penalty, environment(), together()))
             }
         };
-        let limiter = if policy.exempt.is_empty() {
-            limiter
-        } else {
-            let unlimited = Outright::unlimited(environment(), Arc::clone(&tallies.exempt));
-            Arc::new(Exempting::new(&policy.exempt, unlimited, limiter))
-        };
-        match policy.cost {
-            1 => limiter,
-            cost => Arc::new(Costing { cost, limiter }),
+        if policy.exempt.is_empty() && policy.cost == 1 {
+            return limiter;
         }
+        let unlimited = Outright::unlimited(environment(), Arc::clone(&tallies.exempt));
+        Arc::new(Entrance::new(policy.cost, &policy.exempt, unlimited, limiter))
     }
 }
 
-fn member(
-    (place, (running, times, shared)): (usize, (&RunningLimit, u32, bool)),
-) -> Option<JointMember> {
-    Some(JointMember {
+fn member((place, (running, times, shared)): (usize, (&RunningLimit, u32, bool))) -> JointMember {
+    JointMember {
         name: LimitName::of(&running.limit.name),
         place,
         scope: running.limit.scope,
         mode: running.limit.mode,
         times,
         shared,
-        limiter: Arc::clone(running.limiter.as_member()?),
+        limiter: Arc::clone(&running.limiter),
         denies_until: AtomicU64::new(0),
-    })
+    }
 }

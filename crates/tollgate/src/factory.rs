@@ -14,7 +14,7 @@ use crate::concurrency::{Concurrency, ConcurrencyLimiter};
 use crate::config::Bounds;
 use crate::keyed::Keyed;
 use crate::limiter::{Environment, Limiter};
-use crate::member::AtWork;
+use crate::member::Member;
 use crate::parameters::{Fault, Faults, Parameters, nearest_name};
 use crate::store::Store;
 
@@ -104,7 +104,7 @@ impl LimiterFactory {
         parameters: &Parameters,
         environment: &Environment,
     ) -> Result<Arc<dyn Limiter>, Faults> {
-        Ok(self.algorithm(name, parameters)?.limiter(Bounds::default(), environment).into_limiter())
+        Ok(self.algorithm(name, parameters)?.limiter(Bounds::default(), environment))
     }
 
     fn unknown(&self, name: &str) -> Fault {
@@ -222,7 +222,7 @@ impl AnyAlgorithm {
         Self { name: name.into(), ..self }
     }
 
-    pub(crate) fn limiter(&self, bounds: Bounds, environment: &Environment) -> AtWork {
+    pub(crate) fn limiter(&self, bounds: Bounds, environment: &Environment) -> Arc<dyn Member> {
         self.algorithm.make(bounds, environment)
     }
 
@@ -232,7 +232,7 @@ impl AnyAlgorithm {
         &self,
         running: &dyn Limiter,
         bounds: Bounds,
-    ) -> Option<(AtWork, u64)> {
+    ) -> Option<(Arc<dyn Member>, u64)> {
         self.algorithm.make_after(running, bounds)
     }
 }
@@ -264,8 +264,8 @@ trait MakeLimiter: Any + fmt::Debug + Send + Sync {
     fn bytes_per_key(&self) -> usize;
     fn table_bytes_max(&self, bounds: Bounds) -> u64;
     fn equals(&self, other: &dyn MakeLimiter) -> bool;
-    fn make(&self, bounds: Bounds, environment: &Environment) -> AtWork;
-    fn make_after(&self, running: &dyn Limiter, bounds: Bounds) -> Option<(AtWork, u64)>;
+    fn make(&self, bounds: Bounds, environment: &Environment) -> Arc<dyn Member>;
+    fn make_after(&self, running: &dyn Limiter, bounds: Bounds) -> Option<(Arc<dyn Member>, u64)>;
 }
 
 struct Maker<A>(A);
@@ -302,15 +302,15 @@ impl<A: Algorithm> MakeLimiter for Maker<A> {
         other.downcast_ref::<Self>().is_some_and(|other| self.0 == other.0)
     }
 
-    fn make(&self, bounds: Bounds, environment: &Environment) -> AtWork {
-        AtWork::Member(Arc::new(Keyed::with_bounds(self.0.clone(), bounds, environment)))
+    fn make(&self, bounds: Bounds, environment: &Environment) -> Arc<dyn Member> {
+        Arc::new(Keyed::with_bounds(self.0.clone(), bounds, environment))
     }
 
-    fn make_after(&self, running: &dyn Limiter, bounds: Bounds) -> Option<(AtWork, u64)> {
+    fn make_after(&self, running: &dyn Limiter, bounds: Bounds) -> Option<(Arc<dyn Member>, u64)> {
         let running: &dyn Any = running;
         let running = running.downcast_ref::<Keyed<A>>()?;
         let (limiter, forgiven) = running.moved_to(self.0.clone(), bounds);
-        Some((AtWork::Member(Arc::new(limiter)), forgiven))
+        Some((Arc::new(limiter), forgiven))
     }
 }
 
@@ -341,13 +341,13 @@ impl MakeLimiter for Concurrency {
         other.downcast_ref::<Self>() == Some(self)
     }
 
-    fn make(&self, bounds: Bounds, environment: &Environment) -> AtWork {
-        AtWork::Alone(Arc::new(ConcurrencyLimiter::new(*self, bounds, environment)))
+    fn make(&self, bounds: Bounds, environment: &Environment) -> Arc<dyn Member> {
+        Arc::new(ConcurrencyLimiter::new(*self, bounds, environment))
     }
 
-    fn make_after(&self, running: &dyn Limiter, bounds: Bounds) -> Option<(AtWork, u64)> {
+    fn make_after(&self, running: &dyn Limiter, bounds: Bounds) -> Option<(Arc<dyn Member>, u64)> {
         let running: &dyn Any = running;
         let running = running.downcast_ref::<ConcurrencyLimiter>()?;
-        Some((AtWork::Alone(Arc::new(running.moved_to(*self, bounds))), 0))
+        Some((Arc::new(running.moved_to(*self, bounds)), 0))
     }
 }

@@ -123,11 +123,13 @@ impl Request {
         Self { tenant: Some(tenant), ..self }
     }
 
-    pub(crate) const fn key(&self) -> Key {
+    /// Whose call it is.
+    pub const fn key(&self) -> Key {
         self.key
     }
 
-    pub(crate) const fn tenant_key(&self) -> Option<Key> {
+    /// The tenant on whose behalf it is made.
+    pub const fn tenant_key(&self) -> Option<Key> {
         self.tenant
     }
 

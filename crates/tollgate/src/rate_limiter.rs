@@ -85,6 +85,12 @@ impl<'a> Call<'a> {
         Self { at: Some(time), ..self }
     }
 
+    /// Now by the clock, even if it was given a time of its own.
+    #[must_use]
+    pub const fn now(self) -> Self {
+        Self { at: None, ..self }
+    }
+
     /// On behalf of a tenant, by whom some limits count ([`Scope::Tenant`](crate::Scope::Tenant)).
     #[must_use]
     pub const fn tenant(self, tenant: &'a str) -> Self {
@@ -210,19 +216,19 @@ impl RateLimiter {
     /// When the cost is above the endpoint's limit, or one of its limits counts by tenant and the call names none;
     /// nothing is charged.
     pub fn decide(&self, call: &Call<'_>) -> Decided {
-        let request = call.request(self.environment.hasher());
+        let request = self.request(call);
         self.endpoints.load().find(call.endpoint).decide(request)
     }
 
     /// The same, with what each of the endpoint's limits says.
     pub fn decide_each(&self, call: &Call<'_>) -> DecidedEach {
-        let request = call.request(self.environment.hasher());
+        let request = self.request(call);
         self.endpoints.load().find(call.endpoint).decide_each(request)
     }
 
     /// The same, with a receipt by which the charge can be given back.
     pub fn decide_with_receipt(&self, call: &Call<'_>) -> (Decided, Receipt) {
-        let request = call.request(self.environment.hasher());
+        let request = self.request(call);
         self.endpoints.load().find(call.endpoint).decide_with_receipt(request)
     }
 
@@ -253,7 +259,7 @@ impl RateLimiter {
     /// # Errors
     /// As [`decide`](Self::decide).
     pub fn acquire_for(&self, call: &Call<'_>) -> Result<Permit, CallError> {
-        let request = call.request(self.environment.hasher());
+        let request = self.request(call);
         self.endpoints.load().find(call.endpoint).acquire(request)
     }
 
@@ -267,7 +273,7 @@ impl RateLimiter {
         for few in calls.chunks(PREFETCHED_AT_ONCE) {
             asked.extend(few.iter().map(|call| {
                 let limiter = endpoints.find(call.endpoint);
-                let request = call.request(self.environment.hasher()).or_at(now);
+                let request = self.request(call).or_at(now);
                 limiter.prefetch(request.key());
                 (limiter, request)
             }));
@@ -286,7 +292,7 @@ impl RateLimiter {
     /// # Errors
     /// As [`decide`](Self::decide).
     pub fn look(&self, call: &Call<'_>) -> Decided {
-        let request = call.request(self.environment.hasher());
+        let request = self.request(call);
         self.endpoints.load().find(call.endpoint).look(request)
     }
 
@@ -298,6 +304,11 @@ impl RateLimiter {
     /// Forgets what a client has used of an endpoint's quota (of the default's, where the endpoint is not listed).
     pub fn reset(&self, client: &str, endpoint: &str) -> ResetReport {
         self.endpoints.load().find(endpoint).reset(client)
+    }
+
+    /// What [`limiter`](Self::limiter)s are asked about a call.
+    pub fn request(&self, call: &Call<'_>) -> Request {
+        call.request(self.environment.hasher())
     }
 
     /// The key of a client's name, to ask [`limiter`](Self::limiter)s with more than once.

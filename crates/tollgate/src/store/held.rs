@@ -8,6 +8,7 @@ use super::rules::Rules;
 use super::shard::Shard;
 use crate::algorithm::{Algorithm, Timeline};
 use crate::clock::Time;
+use crate::concurrency::Place;
 use crate::decision::{Decision, RateLimitResult};
 
 /// A key whose lock is held.
@@ -30,6 +31,11 @@ pub(crate) trait Held {
 
     /// What it takes to give the charge back that was just made; `None` where nothing was charged.
     fn receipt(&self) -> Option<Charge>;
+
+    /// The place that was just taken, of a call that says when it ends; `None` where there is nothing to return.
+    fn place(&mut self) -> Option<Place> {
+        None
+    }
 
     /// Forgets the key's own state.
     fn forget(&mut self);

@@ -58,7 +58,7 @@ pub(crate) struct Shared {
 }
 
 /// What a reset found.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ResetReport {
     /// Whether the key had state of its own, which is gone now.
