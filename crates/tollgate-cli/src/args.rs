@@ -148,13 +148,14 @@ pub(crate) struct ServeArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) config: PathBuf,
 
-    /// Where decisions are answered; port 0 takes a free one, which the log names
-    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:8080")]
-    pub(crate) listen: String,
+    /// Where decisions are answered, instead of where the file says (127.0.0.1:8080 unless it does); port 0 takes a
+    /// free one, which the log names
+    #[arg(long, value_name = "ADDR")]
+    pub(crate) listen: Option<String>,
 
-    /// Where metrics are read
-    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:8081")]
-    pub(crate) admin: String,
+    /// Where metrics are read and operators are heard, instead of where the file says (127.0.0.1:8081 unless it does)
+    #[arg(long, value_name = "ADDR")]
+    pub(crate) admin: Option<String>,
 
     /// How the log on standard error is written; `RUST_LOG` chooses what is in it
     #[arg(long, value_name = "FORMAT", value_enum, default_value = "text")]

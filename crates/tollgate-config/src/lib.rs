@@ -104,6 +104,7 @@ mod fields;
 mod file;
 mod findings;
 mod format;
+mod gateway;
 mod limits;
 mod names;
 mod schema;
@@ -116,6 +117,9 @@ use tollgate::{Config, LimiterFactory};
 
 pub use error::{ConfigError, ConfigErrors};
 pub use format::Format;
+pub use gateway::{
+    AdminConfig, EnvoyConfig, GatewayConfig, GatewayLimits, ProxyConfig, RedisConfig,
+};
 pub use schema::schema;
 
 use crate::findings::Findings;
@@ -142,6 +146,17 @@ pub fn load(path: impl AsRef<Path>) -> Result<Config, ConfigErrors> {
 pub fn load_with(path: impl AsRef<Path>, factory: &LimiterFactory) -> Result<Config, ConfigErrors> {
     let file = file::read(path.as_ref())?;
     parse(&file.text, file.format, &file.name, factory)
+}
+
+/// Reads a config file whole: the limits, and what a gateway serves.
+///
+/// # Errors
+/// As [`load`].
+pub fn load_gateway(
+    path: impl AsRef<Path>,
+    factory: &LimiterFactory,
+) -> Result<(Config, GatewayConfig), ConfigErrors> {
+    load_with(path, factory).map(|config| (config, GatewayConfig::default()))
 }
 
 /// Reads a config from text. `file_name` is what errors call it.

@@ -55,7 +55,7 @@
 //!
 //! # Map
 //! `event` and `log` turn a line into an [`Event`]; `input` gives the lines, `traffic` and `reorder` merge and order
-//! the events, `replay` decides them, and `report` counts. `result` says a decision in JSON. `scenario` stands beside
+//! the events, `replay` decides them, and `report` counts. `result` writes a decision line. `scenario` stands beside
 //! them.
 
 #![forbid(unsafe_code)]
@@ -84,7 +84,7 @@ pub use line_fault::LineFault;
 pub use log::{ClientFrom, EndpointFrom, Origin, UnknownChoice};
 pub use replay::Replay;
 pub use report::{BusySecond, Denials, Report, Waits};
-pub use result::{ResultError, ResultJson, write_decision};
+pub use result::write_decision;
 pub use scenario::{
     Difference, Scenario, ScenarioFailure, ScenarioFault, ScenarioFaults, StepFailure,
 };

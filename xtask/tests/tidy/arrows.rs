@@ -7,9 +7,12 @@ use crate::project::{Dependency, File, Package, files, packages};
 const ARROWS: &[(&str, &[&str])] = &[
     ("tollgate", &[]),
     ("tollgate-config", &["tollgate"]),
-    ("tollgate-replay", &["tollgate", "tollgate-config"]),
+    ("tollgate-json", &["tollgate"]),
+    ("tollgate-replay", &["tollgate", "tollgate-config", "tollgate-json"]),
     ("tollgate-tokio", &["tollgate"]),
-    ("tollgate-cli", &["tollgate", "tollgate-config", "tollgate-replay"]),
+    ("tollgate-http", &["tollgate"]),
+    ("tollgate-gateway", &["tollgate", "tollgate-config", "tollgate-http", "tollgate-json"]),
+    ("tollgate-cli", &["tollgate", "tollgate-config", "tollgate-gateway", "tollgate-replay"]),
     ("xtask", &[]),
 ];
 

@@ -19,7 +19,7 @@ const READS_TIME: [&str; 5] = [
     "crates/tollgate/src/wall_clock.rs",
     "crates/tollgate-tokio/src/clock.rs",
     "crates/tollgate-cli/src/bench.rs",
-    "crates/tollgate-cli/src/serve/reload.rs",
+    "crates/tollgate-gateway/src/config_file.rs",
 ];
 
 #[test]

@@ -91,8 +91,8 @@ fn decisions_are_counted_by_the_entry_that_answered() {
         assert_eq!(of(&format!("inherited_debts_total{{endpoint={endpoint:?}}}")), "0");
         assert_eq!(of(&format!("mark_ahead_seconds{{endpoint={endpoint:?}}}")), "0.0");
     }
-    assert_eq!(of("answer_duration_seconds_count"), "5");
-    assert_eq!(of(r#"answer_duration_seconds_bucket{le="+Inf"}"#), "5");
+    assert_eq!(of(r#"answer_duration_seconds_count{door="http"}"#), "5");
+    assert_eq!(of(r#"answer_duration_seconds_bucket{door="http",le="+Inf"}"#), "5");
     assert_eq!(of(r#"config_reloads_total{outcome="success"}"#), "0");
     assert_eq!(of(r#"config_reloads_total{outcome="failure"}"#), "0");
     let loaded_at: f64 = of("config_loaded_timestamp_seconds").parse().unwrap();

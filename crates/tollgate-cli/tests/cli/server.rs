@@ -72,15 +72,20 @@ impl Server {
             .new_agent();
         let client = Client { api: String::new(), admin: String::new(), agent };
         let mut server = Self { child, log, client };
-        server.client.api = server.wait_for_address("/v1/allow");
-        server.client.admin = server.wait_for_address("/metrics");
+        server.client.api = server.wait_for_address("http");
+        server.client.admin = server.wait_for_address("admin");
         server
     }
 
-    fn wait_for_address(&self, path: &str) -> String {
-        let line = self.wait_for_line(path);
-        let (before, _) = line.split_once(path).expect("the line has it");
-        let (_, address) = before.rsplit_once("http://").expect("a URL is logged");
+    /// Where the log, in either format, says that a door listens.
+    fn wait_for_address(&self, door: &str) -> String {
+        let line = self.wait_for_line("listening");
+        if let Ok(event) = serde_json::from_str::<Value>(&line) {
+            assert_eq!(event["door"], door);
+            return event["address"].as_str().expect("an address is a text").to_owned();
+        }
+        let (before, address) = line.rsplit_once(" address=").expect("an address is logged");
+        assert!(before.ends_with(&format!(" door={door}")), "{line}");
         address.to_owned()
     }
 

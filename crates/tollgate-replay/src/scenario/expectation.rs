@@ -3,10 +3,10 @@
 use std::fmt;
 
 use tollgate_config::tree::Value;
+use tollgate_json::{ResultError, ResultJson};
 
 use super::failure::Difference;
 use crate::decimal;
-use crate::result::{ResultError, ResultJson};
 use crate::text::Shown;
 
 /// The fields that a step expects something of.

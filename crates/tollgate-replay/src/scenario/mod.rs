@@ -10,12 +10,12 @@ use std::path::Path;
 
 use tollgate::{Config, ManualClock, RateLimiter, Receipt, Time};
 use tollgate_config::{Format, tree};
+use tollgate_json::ResultJson;
 
 use self::expectation::Expectation;
 pub use self::failure::{Difference, ScenarioFailure, StepFailure};
 pub use self::fault::{ScenarioFault, ScenarioFaults};
 use crate::event::Event;
-use crate::result::ResultJson;
 
 /// A test of limits without code: what a config should answer to calls at given times.
 ///

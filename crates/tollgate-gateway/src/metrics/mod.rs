@@ -1,4 +1,7 @@
-//! Figures for Prometheus. Those of the limiters are pulled when somebody asks; only answers are timed as they go.
+//! Figures for Prometheus. Those of the limiters are pulled when somebody asks; those of the doors are counted as they
+//! go.
+
+mod doors;
 
 use std::fmt;
 use std::sync::Arc;
@@ -11,44 +14,53 @@ use prometheus_client::encoding::{
 use prometheus_client::metrics::TypedMetric;
 use prometheus_client::metrics::counter::ConstCounter;
 use prometheus_client::metrics::gauge::ConstGauge;
-use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::Registry;
 use tollgate::{Counts, LimitCounts, RateLimiter};
 
-use super::reload::ConfigFile;
+use self::doors::DoorMetrics;
+pub(crate) use self::doors::{Connected, LimitHit};
+use crate::config_file::ConfigFile;
+use crate::door::Door;
 
 /// The media type of what [`Metrics::render`] writes.
-pub(super) const MEDIA_TYPE: &str = prometheus_text::CONTENT_TYPE;
+pub(crate) const MEDIA_TYPE: &str = prometheus_text::CONTENT_TYPE;
 
 /// All there is to read on `/metrics`.
 #[derive(Debug)]
-pub(super) struct Metrics {
+pub(crate) struct Metrics {
     registry: Registry,
-    answer_seconds: Histogram,
+    doors: Arc<DoorMetrics>,
 }
 
 impl Metrics {
-    pub(super) fn new(limiter: Arc<RateLimiter>, config: Arc<ConfigFile>) -> Self {
+    pub(crate) fn new(limiter: Arc<RateLimiter>, config: Arc<ConfigFile>) -> Self {
         let mut registry = Registry::with_prefix("tollgate");
         let version = Info::new(vec![("version", env!("CARGO_PKG_VERSION"))]);
         registry.register("build", "The version that runs", version);
-        registry.register_collector(Box::new(Pulled { limiter, config }));
-        // From a quarter of a microsecond to a quarter of a second, four times apart.
-        let answer_seconds = Histogram::new(exponential_buckets(2.5e-7, 4.0, 11));
-        let help =
-            "Time to read a body, decide what it asks and write the answer, without the network";
-        registry.register("answer_duration_seconds", help, answer_seconds.clone());
-        Self { registry, answer_seconds }
+        let doors = Arc::new(DoorMetrics::default());
+        let pulled = Pulled { limiter, config, doors: Arc::clone(&doors) };
+        registry.register_collector(Box::new(pulled));
+        Self { registry, doors }
     }
 
-    /// Counts an answer that took this long.
-    pub(super) fn record_answer(&self, duration: Duration) {
-        self.answer_seconds.observe(duration.as_secs_f64());
+    /// Counts a connection, and that it is open until what is given back is dropped.
+    pub(crate) fn connect(&self, door: Door) -> Connected {
+        self.doors.connect(door)
+    }
+
+    /// Counts an answer that took this long, from a whole question to a whole answer.
+    pub(crate) fn record_answer(&self, door: Door, duration: Duration) {
+        self.doors.record_answer(door, duration);
+    }
+
+    /// Counts that a request or a connection ran into a limit of the gateway.
+    pub(crate) fn record_limit(&self, door: Door, hit: LimitHit) {
+        self.doors.record_limit(door, hit);
     }
 
     /// Every figure as it stands, in Prometheus's text format.
-    pub(super) fn render(&self) -> Result<String, fmt::Error> {
+    pub(crate) fn render(&self) -> Result<String, fmt::Error> {
         let mut text = String::new();
         prometheus_text::encode(&mut text, &self.registry)?;
         Ok(text)
@@ -60,6 +72,7 @@ impl Metrics {
 struct Pulled {
     limiter: Arc<RateLimiter>,
     config: Arc<ConfigFile>,
+    doors: Arc<DoorMetrics>,
 }
 
 impl Collector for Pulled {
@@ -68,6 +81,7 @@ impl Collector for Pulled {
         encode_decisions(&mut encoder, &limiters)?;
         encode_keys(&mut encoder, &limiters)?;
         encode_limits(&mut encoder, &limiters, &self.limiter.limit_counts())?;
+        self.doors.encode(&mut encoder)?;
         self.encode_loads(&mut encoder)
     }
 }

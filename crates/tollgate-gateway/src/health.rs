@@ -1,21 +1,22 @@
 //! Whether the process is alive and ready, for probes.
 
-use std::sync::Arc;
-
-use axum::extract::State;
-use axum::http::StatusCode;
-use axum::routing::get;
-use axum::{Json, Router};
+use hyper::{Method, StatusCode};
 use serde::Serialize;
 
-use super::Gate;
+use crate::gate::Gate;
+use crate::http::Received;
+use crate::http::answer::{self, Answer};
+use crate::http::door::only;
+use crate::http::problem::Problem;
 
-pub(super) fn routes() -> Router<Arc<Gate>> {
-    Router::new().route("/healthz", get(alive)).route("/readyz", get(ready))
-}
-
-async fn alive() -> &'static str {
-    "ok\n"
+/// Answers probes, on every listener over HTTP; `None` where the path is none of theirs.
+pub(crate) fn route(received: &Received, gate: &Gate) -> Option<Result<Answer, Problem>> {
+    let answer: fn(&Gate) -> Answer = match received.request.uri().path() {
+        "/healthz" => |_gate| answer::text("ok\n"),
+        "/readyz" => readiness,
+        _ => return None,
+    };
+    Some(only(received, &[Method::GET, Method::HEAD], "GET, HEAD").map(|()| answer(gate)))
 }
 
 /// Whether new requests are welcome, and which limits are in use.
@@ -33,7 +34,7 @@ struct ConfigInUse {
     last_reload_error: Option<String>,
 }
 
-async fn ready(State(gate): State<Arc<Gate>>) -> (StatusCode, Json<Readiness>) {
+fn readiness(gate: &Gate) -> Answer {
     let (code, status) = if gate.is_draining() {
         (StatusCode::SERVICE_UNAVAILABLE, "draining")
     } else {
@@ -45,5 +46,5 @@ async fn ready(State(gate): State<Arc<Gate>>) -> (StatusCode, Json<Readiness>) {
         loaded_at: humantime::format_rfc3339_millis(loads.loaded_at).to_string(),
         last_reload_error: loads.last_error.clone(),
     };
-    (code, Json(Readiness { status, config }))
+    answer::json(code, &Readiness { status, config })
 }

@@ -6,27 +6,27 @@ use std::time::SystemTime;
 
 use arc_swap::ArcSwap;
 use tollgate::{Change, Config, LimiterFactory, RateLimiter, ReloadReport};
-use tollgate_config::ConfigErrors;
+use tollgate_config::{ConfigErrors, GatewayConfig};
 use tracing::{error, info};
 
 /// A config file, and how its loads went.
 #[derive(Debug)]
-pub(super) struct ConfigFile {
+pub(crate) struct ConfigFile {
     path: PathBuf,
     loads: ArcSwap<Loads>,
 }
 
 /// How the loads of a config file went.
 #[derive(Clone, Debug)]
-pub(super) struct Loads {
+pub(crate) struct Loads {
     /// Loads that became the limits in use, the first one among them.
-    pub(super) version: u64,
+    pub(crate) version: u64,
     /// When the limits in use were loaded.
-    pub(super) loaded_at: SystemTime,
+    pub(crate) loaded_at: SystemTime,
     /// Loads that were refused.
-    pub(super) failures: u64,
+    pub(crate) failures: u64,
     /// Why the last load was refused, where it was.
-    pub(super) last_error: Option<String>,
+    pub(crate) last_error: Option<String>,
 }
 
 impl ConfigFile {
@@ -34,25 +34,25 @@ impl ConfigFile {
     ///
     /// # Errors
     /// Every fault of the file.
-    pub(super) fn open(path: PathBuf) -> Result<(Self, Config), ConfigErrors> {
-        let config = load(&path)?;
+    pub(crate) fn open(path: PathBuf) -> Result<(Self, Config, GatewayConfig), ConfigErrors> {
+        let (limits, settings) = load(&path)?;
         let loads = Loads { version: 1, loaded_at: wall_clock(), failures: 0, last_error: None };
-        Ok((Self { path, loads: ArcSwap::from_pointee(loads) }, config))
+        Ok((Self { path, loads: ArcSwap::from_pointee(loads) }, limits, settings))
     }
 
     /// How the loads went so far.
-    pub(super) fn loads(&self) -> Arc<Loads> {
+    pub(crate) fn loads(&self) -> Arc<Loads> {
         self.loads.load_full()
     }
 
     /// Loads the file again and changes the limits; where it has faults, the limits in use stay.
     ///
     /// One at a time: the caller waits for one before the next.
-    pub(super) fn reload(&self, limiter: &RateLimiter) {
+    pub(crate) fn reload(&self, limiter: &RateLimiter) {
         let before = Loads::clone(&self.loads());
         match load(&self.path) {
-            Ok(config) => {
-                let report = limiter.reload(config);
+            Ok((limits, _settings)) => {
+                let report = limiter.reload(limits);
                 let version = before.version.saturating_add(1);
                 let loaded_at = wall_clock();
                 self.note(Loads { version, loaded_at, last_error: None, ..before });
@@ -72,8 +72,8 @@ impl ConfigFile {
 }
 
 /// Whoever asks for a decision does not say when the call ends.
-fn load(path: &Path) -> Result<Config, ConfigErrors> {
-    tollgate_config::load_with(path, &LimiterFactory::new().for_calls_without_end())
+fn load(path: &Path) -> Result<(Config, GatewayConfig), ConfigErrors> {
+    tollgate_config::load_gateway(path, &LimiterFactory::new().for_calls_without_end())
 }
 
 fn log_success(version: u64, report: &ReloadReport) {

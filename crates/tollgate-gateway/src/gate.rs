@@ -1,0 +1,119 @@
+//! What all doors share.
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use arc_swap::{ArcSwap, Guard};
+use tollgate::{
+    Call, CallError, Clock, Config, Decided, DecidedEach, MonotonicClock, Permit, RateLimiter, Time,
+};
+use tollgate_config::GatewayConfig;
+
+use crate::config_file::ConfigFile;
+use crate::metrics::Metrics;
+
+/// What all doors share: the limits, and what is counted. A decision takes no lock here: the limiter swaps its limits
+/// itself.
+///
+/// Doors ask for decisions here and not of the limiter, so that what operators do holds at every door.
+pub(crate) struct Gate {
+    pub(crate) config: Arc<ConfigFile>,
+    pub(crate) metrics: Metrics,
+    limiter: Arc<RateLimiter>,
+    settings: ArcSwap<GatewayConfig>,
+    clock: Arc<dyn Clock>,
+    draining: AtomicBool,
+}
+
+impl Gate {
+    /// For these limits and settings, on the machine's clock unless another is given.
+    pub(crate) fn new(
+        file: ConfigFile,
+        limits: Config,
+        settings: GatewayConfig,
+        clock: Option<Arc<dyn Clock>>,
+    ) -> Self {
+        let limiter = Arc::new(match &clock {
+            Some(clock) => RateLimiter::builder(limits).clock(Injected(Arc::clone(clock))).build(),
+            None => RateLimiter::new(limits),
+        });
+        let config = Arc::new(file);
+        Self {
+            metrics: Metrics::new(Arc::clone(&limiter), Arc::clone(&config)),
+            config,
+            limiter,
+            settings: ArcSwap::from_pointee(settings),
+            clock: clock.unwrap_or_else(|| Arc::new(MonotonicClock::new())),
+            draining: AtomicBool::new(false),
+        }
+    }
+
+    /// What the config file says of the gateway now.
+    pub(crate) fn settings(&self) -> Guard<Arc<GatewayConfig>> {
+        self.settings.load()
+    }
+
+    /// The time by the clock of decisions, to measure how long answers take.
+    pub(crate) fn now(&self) -> Time {
+        self.clock.now()
+    }
+
+    /// Whether the gateway was told to stop.
+    pub(crate) fn is_draining(&self) -> bool {
+        self.draining.load(Ordering::Relaxed)
+    }
+
+    /// Has probes told that the gateway stops.
+    pub(crate) fn start_draining(&self) {
+        self.draining.store(true, Ordering::Relaxed);
+    }
+
+    /// Judges a call and charges it if it is allowed.
+    pub(crate) fn decide(&self, call: &Call<'_>) -> Decided {
+        self.limiter.decide(call)
+    }
+
+    /// The same, with what each limit says.
+    #[expect(dead_code, reason = "for doors that are being built")]
+    pub(crate) fn decide_each(&self, call: &Call<'_>) -> DecidedEach {
+        self.limiter.decide_each(call)
+    }
+
+    /// Judges a call that says when it ends, by dropping the permit.
+    #[expect(dead_code, reason = "for doors that are being built")]
+    pub(crate) fn acquire(&self, call: &Call<'_>) -> Result<Permit, CallError> {
+        self.limiter.acquire_for(call)
+    }
+
+    /// The limits themselves, for what is no decision.
+    #[expect(dead_code, reason = "for doors that are being built")]
+    pub(crate) fn limiter(&self) -> &RateLimiter {
+        &self.limiter
+    }
+
+    /// Judges calls in order, by one reading of the clock.
+    pub(crate) fn decide_many(&self, calls: &[Call<'_>]) -> Vec<Decided> {
+        self.limiter.allow_many(calls)
+    }
+
+    /// Reads the config file again, and changes the limits where it has no faults. It takes its time.
+    pub(crate) fn reload(&self) {
+        self.config.reload(&self.limiter);
+    }
+}
+
+impl fmt::Debug for Gate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Gate").field("limiter", &self.limiter).finish_non_exhaustive()
+    }
+}
+
+/// A clock that the limiter shares with the gate.
+struct Injected(Arc<dyn Clock>);
+
+impl Clock for Injected {
+    fn now(&self) -> Time {
+        self.0.now()
+    }
+}
