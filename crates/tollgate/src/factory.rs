@@ -185,6 +185,12 @@ impl AnyAlgorithm {
         self.algorithm.most_in(time)
     }
 
+    /// The time over which the quota is given, as it is told to clients: a window's length, or how long an empty bucket
+    /// takes to be whole. `None` for months of the calendar, for calls under way, and where the algorithm does not say.
+    pub fn quota_window(&self) -> Option<Duration> {
+        self.algorithm.quota_window()
+    }
+
     /// The bound on calls under way, where it is one and no algorithm.
     pub fn as_concurrency(&self) -> Option<Concurrency> {
         let any: &dyn Any = &*self.algorithm;
@@ -242,6 +248,7 @@ impl fmt::Debug for AnyAlgorithm {
 trait MakeLimiter: Any + fmt::Debug + Send + Sync {
     fn limit(&self) -> u32;
     fn most_in(&self, time: Duration) -> Option<u64>;
+    fn quota_window(&self) -> Option<Duration>;
     fn bytes_per_key(&self) -> usize;
     fn table_bytes_max(&self, bounds: Bounds) -> u64;
     fn equals(&self, other: &dyn MakeLimiter) -> bool;
@@ -264,6 +271,10 @@ impl<A: Algorithm> MakeLimiter for Maker<A> {
 
     fn most_in(&self, time: Duration) -> Option<u64> {
         self.0.most_in(time)
+    }
+
+    fn quota_window(&self) -> Option<Duration> {
+        self.0.quota_window()
     }
 
     fn bytes_per_key(&self) -> usize {
@@ -298,6 +309,10 @@ impl MakeLimiter for Concurrency {
 
     /// Calls that are short may be any number.
     fn most_in(&self, _time: Duration) -> Option<u64> {
+        None
+    }
+
+    fn quota_window(&self) -> Option<Duration> {
         None
     }
 

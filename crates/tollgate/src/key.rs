@@ -1,5 +1,6 @@
 //! Who a limit is kept for: a client's name, as the 64-bit keyed hash under which its state is stored.
 
+use std::fmt;
 use std::hash::{BuildHasher, RandomState};
 
 use foldhash::quality::RandomState as FoldState;
@@ -15,6 +16,13 @@ use siphasher::sip::SipHasher13;
 /// denied too early, never admitted too often.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Key(pub(crate) u64);
+
+/// Sixteen digits, for logs and listings: under one [`KeyHasher`] a name is always shown as the same ones.
+impl fmt::Display for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:016x}", self.0)
+    }
+}
 
 /// Turns names into [`Key`]s, under a secret that is drawn anew for each hasher.
 ///
@@ -62,8 +70,8 @@ impl Default for KeyHasher {
     }
 }
 
-impl std::fmt::Debug for Function {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl fmt::Debug for Function {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             // The secret stays one.
             Self::Sip(_) => "SipHash-1-3",

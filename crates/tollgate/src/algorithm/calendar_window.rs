@@ -137,6 +137,12 @@ impl Algorithm for CalendarWindow {
         *state = self.rolled(*state, now).charged(cost);
     }
 
+    /// The period's length; a month's differs, so it has none.
+    fn quota_window(&self) -> Option<Duration> {
+        let is_even = self.period != Period::Month;
+        is_even.then(|| Duration::from_nanos(self.period.least_ns()))
+    }
+
     /// One more period than it takes, each as short as they get, while no clock steps.
     fn most_in(&self, time: Duration) -> Option<u64> {
         let periods = nanos_of(time).div_ceil(self.period.least_ns()).saturating_add(1);

@@ -110,6 +110,10 @@ impl Algorithm for FixedWindow {
         *state = self.rolled(*state, now).charged(cost);
     }
 
+    fn quota_window(&self) -> Option<Duration> {
+        Some(self.window())
+    }
+
     /// One more window than it takes, whose first request opened it before.
     fn most_in(&self, time: Duration) -> Option<u64> {
         let windows = self.0.windows_in(time).saturating_add(1);

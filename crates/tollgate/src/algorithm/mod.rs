@@ -104,6 +104,12 @@ pub trait Algorithm: Clone + PartialEq + Debug + Send + Sync + 'static {
         None
     }
 
+    /// The time over which the quota is given, as it is told to clients: a window's length, or how long an empty bucket
+    /// takes to be whole. `None` where there is no one time, as by default.
+    fn quota_window(&self) -> Option<Duration> {
+        None
+    }
+
     /// How much of its quota the key has used: 0 exactly when it has all of it (the key may be forgotten), else
     /// a number that rises with the units used (the key with the lowest leaves first when the table is full).
     fn debt(&self, state: &Self::State, now: Time) -> u64;

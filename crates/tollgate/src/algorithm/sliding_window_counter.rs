@@ -149,6 +149,10 @@ impl Algorithm for SlidingWindowCounter {
         state.current = state.current.saturating_add(cost);
     }
 
+    fn quota_window(&self) -> Option<Duration> {
+        Some(self.window())
+    }
+
     /// The promise for each window's length, or what one more window than it takes can hold, where that is less.
     fn most_in(&self, time: Duration) -> Option<u64> {
         let (windows, max) = (self.0.windows_in(time), u64::from(self.0.max_requests));

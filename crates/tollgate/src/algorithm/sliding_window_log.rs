@@ -185,6 +185,10 @@ impl Algorithm for SlidingWindowLog {
         log.push(self.stamp_of(at.as_nanos()), cost, self.width, usize_of(self.quota.max_requests));
     }
 
+    fn quota_window(&self) -> Option<Duration> {
+        Some(self.window())
+    }
+
     fn most_in(&self, time: Duration) -> Option<u64> {
         Some(self.quota.windows_in(time).saturating_mul(self.quota.max_requests.into()))
     }

@@ -192,6 +192,12 @@ impl Algorithm for TokenBucket {
         Decision::new(allowed, Figures::Bucket(BucketFigures::new(self.rate, owed, cost)))
     }
 
+    /// The time an empty bucket takes to be whole, rounded up to a nanosecond.
+    fn quota_window(&self) -> Option<Duration> {
+        let part = u64::from(self.full.fraction > 0);
+        Some(Duration::from_nanos(self.full.nanos.saturating_add(part)))
+    }
+
     fn most_in(&self, time: Duration) -> Option<u64> {
         let parts = product(nanos_of(time), u64::from(self.rate.denominator().get()));
         let refilled = parts / self.rate.parts_per_token();

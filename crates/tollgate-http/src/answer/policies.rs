@@ -1,0 +1,162 @@
+//! What a config has to tell clients of each endpoint's limits.
+
+use std::collections::HashMap;
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use http::HeaderValue;
+use tollgate::{Config, LimiterSummary, Mode, PolicySummary, RateLimitResult};
+
+use super::ESCAPED;
+
+/// What a config has to tell clients of each entry's limits. Make it once for each config, and anew for each reload.
+///
+/// ```
+/// use std::time::Duration;
+/// use tollgate::{Config, FixedWindow, Limit, Policy, TokenBucket};
+/// use tollgate_http::Policies;
+///
+/// let config = Config::builder()
+///     .default(Policy::limits([
+///         Limit::new("burst", TokenBucket::per_minute(60).burst(10)),
+///         Limit::new("day", FixedWindow::new(1_000, Duration::from_secs(86_400))),
+///     ]))
+///     .build()?;
+/// let policies = Policies::of(&config);
+/// let told = policies.of_entry(None).field().unwrap();
+/// assert_eq!(told, r#""burst";q=10;w=10, "day";q=1000;w=86400"#);
+/// # Ok::<(), tollgate::Faults>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Policies {
+    default: EntryPolicy,
+    by_entry: HashMap<Box<str>, EntryPolicy>,
+}
+
+impl Policies {
+    /// Those of a config.
+    pub fn of(config: &Config) -> Self {
+        let mut policies = Self { default: EntryPolicy::none(), by_entry: HashMap::new() };
+        for policy in config.policies() {
+            let told = EntryPolicy::of(&policy);
+            match policy.endpoint() {
+                None => policies.default = told,
+                Some(endpoint) => drop(policies.by_entry.insert(endpoint.into(), told)),
+            }
+        }
+        policies
+    }
+
+    /// That of the entry that answers for an endpoint, as [`RateLimiter::entry`](tollgate::RateLimiter::entry) tells it;
+    /// `None` for the default's.
+    pub fn of_entry(&self, entry: Option<&str>) -> &EntryPolicy {
+        entry.and_then(|entry| self.by_entry.get(entry)).unwrap_or(&self.default)
+    }
+}
+
+/// What is told of one entry's limits: those that deny, and none on trial.
+#[derive(Clone, Debug)]
+pub struct EntryPolicy {
+    limits: Vec<Told>,
+    field: Option<HeaderValue>,
+}
+
+/// A limit as clients are told of it.
+#[derive(Clone, Debug)]
+pub(super) struct Told {
+    /// As results name it.
+    name: Box<str>,
+    /// As clients are told it, without quotes.
+    pub(super) shown: Box<str>,
+    /// The same as a string of structured fields.
+    pub(super) quoted: Box<str>,
+}
+
+impl EntryPolicy {
+    /// Of an entry without limits.
+    const fn none() -> Self {
+        Self { limits: Vec::new(), field: None }
+    }
+
+    fn of(policy: &PolicySummary<'_>) -> Self {
+        let mut field = String::new();
+        let mut limits = Vec::new();
+        for limit in policy.limits().filter(|limit| limit.mode == Mode::Enforce) {
+            let told = Told::of(limit.limit_name.unwrap_or_else(|| limit.owner.name()));
+            if !field.is_empty() {
+                field.push_str(", ");
+            }
+            field.push_str(&told.quoted);
+            push_terms(&limit, &mut field);
+            limits.push(told);
+        }
+        // All of it is printable ASCII.
+        let field = HeaderValue::try_from(field).ok().filter(|field| !field.is_empty());
+        Self { limits, field }
+    }
+
+    /// The value of `RateLimit-Policy`: each limit's name, its quota `q`, and the seconds `w` over which it is given,
+    /// rounded up. `None` where nothing is counted.
+    ///
+    /// `w` is a window's length; of a bucket it is the time that an empty one takes to be whole. Months of the calendar
+    /// have no one length, so there is none; nor is there for calls under way, whose unit (`qu`) is
+    /// `concurrent-requests`.
+    pub const fn field(&self) -> Option<&HeaderValue> {
+        self.field.as_ref()
+    }
+
+    /// The limit whose figures a result tells; `None` where it is none of the entry's.
+    pub(super) fn speaker(&self, result: &RateLimitResult) -> Option<&Told> {
+        match result.limit_name() {
+            None => self.limits.first(),
+            Some(name) => self.limits.iter().find(|limit| *limit.name == *name),
+        }
+    }
+}
+
+impl Told {
+    pub(super) fn of(name: &str) -> Self {
+        let shown = shown(name);
+        Self { name: name.into(), quoted: quoted(&shown).into(), shown: shown.into() }
+    }
+}
+
+fn push_terms(limit: &LimiterSummary<'_>, field: &mut String) {
+    // Writing to a string cannot fail.
+    let _written = write!(field, ";q={}", limit.algorithm.limit());
+    if limit.algorithm.as_concurrency().is_some() {
+        field.push_str(";qu=\"concurrent-requests\"");
+    } else if let Some(window) = limit.algorithm.quota_window() {
+        let _written = write!(field, ";w={}", seconds(window));
+    }
+}
+
+/// Whole seconds, rounded up, at least 1.
+fn seconds(time: Duration) -> u64 {
+    let part = u64::from(time.subsec_nanos() > 0);
+    time.as_secs().saturating_add(part).max(1)
+}
+
+/// A limit's name as clients are told it. Structured fields have no strings but of printable ASCII, so in a name that
+/// has anything else, that and `%` are told as `%` and the digits of their UTF-8 bytes.
+fn shown(name: &str) -> String {
+    let is_printable = |letter: char| letter == ' ' || letter.is_ascii_graphic();
+    if name.chars().all(is_printable) {
+        return name.to_owned();
+    }
+    percent_encoding::utf8_percent_encode(name, ESCAPED).to_string()
+}
+
+/// Printable text as a string of structured fields, RFC 9651.
+fn quoted(text: &str) -> String {
+    let mut quoted = String::with_capacity(text.len().saturating_add(2));
+    quoted.push('"');
+    for letter in text.chars() {
+        if matches!(letter, '"' | '\\') {
+            quoted.push('\\');
+        }
+        quoted.push(letter);
+    }
+    quoted.push('"');
+    quoted
+}
