@@ -3,7 +3,8 @@
 use std::io::Write;
 use std::process::ExitCode;
 
-use tollgate::{Config, LimiterSummary, Mode, OnFull, PolicyKind};
+use tollgate::{Config, LimiterFactory, LimiterSummary, Mode, OnFull, PolicyKind};
+use tollgate_config::GatewayConfig;
 
 use crate::args::CheckArgs;
 use crate::difference::difference;
@@ -16,11 +17,12 @@ pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<ExitCode> {
     let running = args.against.as_ref().map(tollgate_config::load).transpose()?;
     let mut stdout = anstream::stdout().lock();
     for file in &args.files {
-        match (tollgate_config::load(file), &running) {
-            (Ok(config), None) => {
-                writeln!(stdout, "{}: no faults\n{}", file.display(), grants(&config))?;
+        match (tollgate_config::load_gateway(file, &LimiterFactory::new()), &running) {
+            (Ok((config, gateway)), None) => {
+                let told = grants(&config) + &doors(&gateway);
+                writeln!(stdout, "{}: no faults\n{told}", file.display())?;
             }
-            (Ok(config), Some(running)) => {
+            (Ok((config, _)), Some(running)) => {
                 let told = difference(running, &config);
                 writeln!(stdout, "{}: no faults\n{told}", file.display())?;
             }
@@ -74,6 +76,30 @@ fn grants(config: &Config) -> String {
         Some(format!("\n{}: {}", endpoint_name(policy.endpoint()), kind?))
     });
     table.trim_fmt() + &outright.collect::<String>()
+}
+
+/// What `tollgate serve` would serve, and where; nothing where the file leaves that as it is.
+fn doors(gateway: &GatewayConfig) -> String {
+    if *gateway == GatewayConfig::default() {
+        return String::new();
+    }
+    let over_http = [
+        ("decision API", gateway.decision_api),
+        ("forward auth", gateway.forward_auth),
+        ("nginx auth", gateway.nginx_auth),
+    ];
+    let over_http: Vec<_> =
+        over_http.into_iter().filter_map(|(name, is_open)| is_open.then_some(name)).collect();
+    let named = |door: &str| match (door, &gateway.proxy) {
+        ("gateway", _) if over_http.is_empty() => "only probes".to_owned(),
+        ("gateway", _) => over_http.join(", "),
+        ("admin", _) if gateway.admin.token_file.is_some() => "operators, by token".to_owned(),
+        ("admin", _) => "metrics and probes".to_owned(),
+        ("proxy", Some(proxy)) => format!("proxy to {}", proxy.upstream),
+        (door, _) => door.to_owned(),
+    };
+    let lines = gateway.listeners().map(|(door, address)| format!("\n{address}: {}", named(door)));
+    format!("\n{}", lines.collect::<String>())
 }
 
 /// A limit's name, and whose calls it counts together; a trial run says so.

@@ -7,17 +7,18 @@ use tollgate::{Config, ConfigBuilder, Limit, LimiterFactory, Policy, endpoint_fa
 use crate::entry::{EntryReader, endpoint_of};
 use crate::fields::Fields;
 use crate::findings::Findings;
+use crate::gateway::{self, GatewayConfig};
 use crate::limits::{Bounds, LimitReader, name_of};
-use crate::names::{CONFIG_FIELDS, DEFAULT, ENDPOINT, ENDPOINTS, EVERY, SHARED_LIMITS};
+use crate::names::{CONFIG_FIELDS, DEFAULT, ENDPOINT, ENDPOINTS, EVERY, GATEWAY, SHARED_LIMITS};
 use crate::tree::{Node, Value};
 use crate::twice::Seen;
 
-/// Reads a config, and finds everything that is wrong with it.
+/// Reads a config, and finds everything that is wrong with it: the limits, and what a gateway serves.
 pub(crate) fn read(
     root: &Node,
     factory: &LimiterFactory,
     findings: &mut Findings,
-) -> Option<Config> {
+) -> Option<(Config, GatewayConfig)> {
     refuse_keys_given_twice(root, findings);
     let expected = format!("a map with `{DEFAULT}` and, where need be, `{ENDPOINTS}`");
     let fields = Fields::of(root, "the config", &expected, findings)?;
@@ -40,14 +41,12 @@ pub(crate) fn read(
     });
     let default = read_default(&fields, &reader, findings);
     let endpoints = read_endpoints(&fields, &reader, findings);
+    let gateway = gateway::read::read(fields.get(GATEWAY), findings);
     if !findings.is_empty() {
         return None;
     }
-    build(
-        root,
-        Parts { default: default?, endpoints, shared: shared_limits?, every: reader.every },
-        findings,
-    )
+    let parts = Parts { default: default?, endpoints, shared: shared_limits?, every: reader.every };
+    Some((build(root, parts, findings)?, gateway))
 }
 
 /// The parts of a config, in which no fault was found.

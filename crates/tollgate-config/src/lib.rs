@@ -53,6 +53,7 @@
 //! | top | `endpoints` | a list of entries, one for each endpoint with limits of its own |
 //! | top | `sharedLimits` | limits that entries share: a list, or a map by name |
 //! | top | `every` | the names of the shared limits of every entry |
+//! | top | `gateway` | what `tollgate serve` serves, and within which bounds: see below |
 //! | entry | `endpoint` | required, but refused in `default`: its name, matched exactly |
 //! | entry | `algorithm`, `algoConfig` | one limit: an algorithm, built in or [registered], and its parameters |
 //! | entry | `limits` | or several, which are charged all or none |
@@ -80,6 +81,35 @@
 //! patterns the most specific. Names are compared as they come, percent-encoding and slashes at the
 //! end included; the front door brings them into one form. (In YAML, a pattern needs quotes where it
 //! stands inside `{ }`.)
+//!
+//! # What the section `gateway` may say
+//! All of it may be left out: then the decision API is served on 127.0.0.1:8080, and metrics on 127.0.0.1:8081.
+//!
+//! | where | field | what it is |
+//! | --- | --- | --- |
+//! | gateway | `listen` | where requests over HTTP are answered; unless said 127.0.0.1:8080 |
+//! | gateway | `decisionApi` | `false` to close `/v1/allow` and `/v1/peek` |
+//! | gateway | `forwardAuth`, `nginxAuth` | `true` to answer what Caddy and Traefik, or nginx, ask on `/v1/forward-auth`, `/v1/nginx-auth` |
+//! | gateway | `admin` | the listener of operators: `listen` (127.0.0.1:8081), `tokenFile`, and `hosts`, its names beside `localhost` |
+//! | gateway | `envoy`, `redis` | opens these doors, each with its `listen` |
+//! | gateway | `proxy` | opens the reverse proxy: `listen`, and the `upstream` behind it |
+//! | gateway | `client` | who a request is from: `trustedProxies`, their `forwardedHeader` (`X-Forwarded-For`), `maxHops` (8), `ipv6Prefix` (64), `strict`, and `header` |
+//! | client | `header` | the client by a header: its `name`, `onMissing` (`deny`, `skip`, `address`, `shared`; required), `onlyFromProxies` |
+//! | gateway | `endpoint` | spellings that are told apart: `foldCase`, `keepSlashes`, `keepTrailingSlash`, `keepParameters`, `allowEscapedSlash` |
+//! | gateway | `fields` | what clients are told: `rateLimit` (unless said), `xRateLimit` or `none` |
+//! | gateway | `jitter` | how much longer at most a denied client is told to wait; unless said 0 |
+//! | gateway | `cors` | whose scripts may read answers: `origins`, `credentials` |
+//! | gateway | `limits` | what requests may take: see below |
+//!
+//! | field of `limits` | what is bounded | unless said | range |
+//! | --- | --- | --- | --- |
+//! | `headerBytes` | a request's line and header fields, of which there may be 100 | 16,384 | 1,024 to 262,144 |
+//! | `bodyBytes` | a request's body | 1,048,576 | 1,024 to 1 GiB |
+//! | `connections` | connections open at once at one door | 10,000 | 1 to 1,000,000 |
+//! | `headerTimeout` | from the first byte of a request to the end of its header fields | 10s | 1ms to 1 day |
+//! | `bodyTimeout` | until the next part of a body comes, or of an answer is taken | 30s | 1ms to 1 day |
+//! | `idleTimeout` | between two requests, at least | 75s | 1ms to 1 day |
+//! | `drainTimeout` | for requests under way once the gateway is told to stop | 25s | 1ms to 1 day |
 //!
 //! [registered]: tollgate::LimiterFactory::register
 //! [pattern]: tollgate::ConfigBuilder::endpoint
@@ -118,7 +148,8 @@ use tollgate::{Config, LimiterFactory};
 pub use error::{ConfigError, ConfigErrors};
 pub use format::Format;
 pub use gateway::{
-    AdminConfig, EnvoyConfig, GatewayConfig, GatewayLimits, ProxyConfig, RedisConfig,
+    AdminConfig, ClientConfig, ClientHeader, CorsConfig, EndpointConfig, EnvoyConfig, FieldStyle,
+    GatewayConfig, GatewayLimits, OnMissing, ProxyConfig, RedisConfig,
 };
 pub use schema::schema;
 
@@ -144,8 +175,7 @@ pub fn load(path: impl AsRef<Path>) -> Result<Config, ConfigErrors> {
 /// # Errors
 /// As [`load`].
 pub fn load_with(path: impl AsRef<Path>, factory: &LimiterFactory) -> Result<Config, ConfigErrors> {
-    let file = file::read(path.as_ref())?;
-    parse(&file.text, file.format, &file.name, factory)
+    load_gateway(path, factory).map(|(limits, _)| limits)
 }
 
 /// Reads a config file whole: the limits, and what a gateway serves.
@@ -156,7 +186,8 @@ pub fn load_gateway(
     path: impl AsRef<Path>,
     factory: &LimiterFactory,
 ) -> Result<(Config, GatewayConfig), ConfigErrors> {
-    load_with(path, factory).map(|config| (config, GatewayConfig::default()))
+    let file = file::read(path.as_ref())?;
+    parse_gateway(&file.text, file.format, &file.name, factory)
 }
 
 /// Reads a config from text. `file_name` is what errors call it.
@@ -169,6 +200,19 @@ pub fn parse(
     file_name: &str,
     factory: &LimiterFactory,
 ) -> Result<Config, ConfigErrors> {
+    parse_gateway(text, format, file_name, factory).map(|(limits, _)| limits)
+}
+
+/// Reads a config whole from text: the limits, and what a gateway serves.
+///
+/// # Errors
+/// Every fault of the text.
+pub fn parse_gateway(
+    text: &str,
+    format: Format,
+    file_name: &str,
+    factory: &LimiterFactory,
+) -> Result<(Config, GatewayConfig), ConfigErrors> {
     let mut findings = Findings::new(file_name);
     let root = tree::read(text, format, &mut findings);
     let config = root.and_then(|root| document::read(&root, factory, &mut findings));
@@ -187,5 +231,5 @@ pub fn from_tree(
 ) -> Result<Config, ConfigErrors> {
     let mut findings = Findings::new(file_name);
     let config = document::read(root, factory, &mut findings);
-    findings.finish(config)
+    findings.finish(config.map(|(limits, _)| limits))
 }

@@ -2,6 +2,8 @@
 
 use tollgate::{Mode, OnFull, Scope};
 
+pub(crate) use crate::gateway::names::GATEWAY;
+
 pub(crate) const DEFAULT: &str = "default";
 pub(crate) const ENDPOINTS: &str = "endpoints";
 pub(crate) const SHARED_LIMITS: &str = "sharedLimits";
@@ -26,8 +28,8 @@ pub(crate) const MAX_KEYS: &str = "maxKeys";
 pub(crate) const ON_FULL: &str = "onFull";
 
 /// What a whole config may say.
-pub(crate) const CONFIG_FIELDS: [&str; 6] =
-    [DEFAULT, ENDPOINTS, SHARED_LIMITS, EVERY, MAX_KEYS, ON_FULL];
+pub(crate) const CONFIG_FIELDS: [&str; 7] =
+    [DEFAULT, ENDPOINTS, SHARED_LIMITS, EVERY, MAX_KEYS, ON_FULL, GATEWAY];
 
 /// What `default` may say, and an entry beside its endpoint.
 pub(crate) const LIMITER_FIELDS: [&str; 11] = [

@@ -10,10 +10,11 @@ use tollgate::{
     TokenBucket,
 };
 
+use crate::gateway::schema::gateway;
 use crate::names::{
     ALGO_CONFIG, ALGORITHM, BLOCK_FOR, COST, DEFAULT, DENIALS, DENY, ENDPOINT, ENDPOINTS, EVERY,
-    EXEMPT, LIMITS, MAX_KEYS, MODE, MODE_WORDS, NAME, ON_FULL, ON_FULL_WORDS, PENALTY, SCOPE,
-    SCOPE_WORDS, SHARED_LIMITS, UNLIMITED, USE, WAS,
+    EXEMPT, GATEWAY, LIMITS, MAX_KEYS, MODE, MODE_WORDS, NAME, ON_FULL, ON_FULL_WORDS, PENALTY,
+    SCOPE, SCOPE_WORDS, SHARED_LIMITS, UNLIMITED, USE, WAS,
 };
 
 const DECIMAL: &str = r"\+?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?";
@@ -64,8 +65,10 @@ fn config() -> Value {
             EVERY: texts("The shared limits of every endpoint."),
             MAX_KEYS: { "$ref": "#/$defs/maxKeys" },
             ON_FULL: { "$ref": "#/$defs/onFull" },
+            GATEWAY: { "$ref": "#/$defs/gateway" },
         },
         "$defs": {
+            "gateway": gateway(),
             "policy": policy(),
             "entry": entry(),
             "limit": limit(&[NAME]),
@@ -101,11 +104,7 @@ fn policy() -> Value {
         "additionalProperties": false,
         "properties": {
             DENIALS: whole("How many denials in a row.", Policy::PENALTY_DENIALS),
-            BLOCK_FOR: {
-                "description": "For how long, with the unit: 30s, 10m, 1h.",
-                "type": "string",
-                "pattern": format!("^{DURATION}$"),
-            },
+            BLOCK_FOR: duration("For how long, with the unit: 30s, 10m, 1h."),
         },
     });
     properties[EXEMPT] = texts("Clients that no limit of this endpoint holds for.");
@@ -212,16 +211,16 @@ fn parameters_by_algorithm() -> Vec<Value> {
     LimiterFactory::new().names().map(parameters_of).collect()
 }
 
-fn texts(description: &str) -> Value {
+pub(crate) fn texts(description: &str) -> Value {
     json!({ "description": description, "type": "array", "items": { "type": "string" } })
 }
 
-fn flag(description: &str) -> Value {
+pub(crate) fn flag(description: &str) -> Value {
     json!({ "description": description, "type": "boolean" })
 }
 
 /// One of a few words, the first of which is the default.
-fn choice(description: &str, words: &[&str]) -> Value {
+pub(crate) fn choice(description: &str, words: &[&str]) -> Value {
     json!({ "description": description, "enum": words, "default": words.first() })
 }
 
@@ -301,11 +300,7 @@ fn window_quota(requests_max: u32) -> Value {
         "properties": {
             "maxRequests": whole("The most requests in a window.", 1..=u64::from(requests_max)),
             "windowMs": whole("The window in milliseconds.", WINDOW_MS),
-            "window": {
-                "description": "The window with its unit: 500ms, 30s, 1m, 12h, 7d.",
-                "type": "string",
-                "pattern": format!("^{DURATION}$"),
-            },
+            "window": duration("The window with its unit: 500ms, 30s, 1m, 12h, 7d."),
         },
     })
 }
@@ -341,11 +336,16 @@ fn fixed_window() -> Value {
     json!({ "oneOf": [first, calendar] })
 }
 
-fn whole(description: &str, range: RangeInclusive<u64>) -> Value {
+pub(crate) fn whole(description: &str, range: RangeInclusive<u64>) -> Value {
     let (minimum, maximum) = range.into_inner();
     json!({
         "description": description, "type": "integer", "minimum": minimum, "maximum": maximum,
     })
+}
+
+/// A time with its unit.
+pub(crate) fn duration(description: &str) -> Value {
+    json!({ "description": description, "type": "string", "pattern": format!("^{DURATION}$") })
 }
 
 /// The plain field or the friendly one, never both.

@@ -84,7 +84,7 @@ impl Config {
             };
             Explained { limit, key, times }
         };
-        let limits = if is_exempt { Vec::new() } else { policy.limits_with_times() };
+        let limits = if is_exempt { Vec::new() } else { policy.charges() };
         let limits = limits.into_iter().map(explained).collect();
         let cost = call.cost_given().unwrap_or_else(|| policy.cost());
         Explanation { matched, policy, is_exempt, cost, limits }

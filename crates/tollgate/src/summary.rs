@@ -90,8 +90,8 @@ impl<'a> PolicySummary<'a> {
         self.policy.penalty.map(Penalty::terms)
     }
 
-    /// The limits that decide, each with how often a call is charged to it.
-    pub(crate) fn limits_with_times(&self) -> Vec<(LimiterSummary<'a>, u32)> {
+    /// The same limits, each with how often a call is charged to it: as often as the entry names it.
+    pub fn charges(&self) -> Vec<(LimiterSummary<'a>, u32)> {
         let counts = self.policy.counts();
         let uses = if counts { self.config.uses(self.policy) } else { Vec::new() };
         let times = |limit: &LimiterSummary<'_>| {

@@ -86,3 +86,17 @@ fn the_examples_have_no_faults() {
     let finished = run(["check".into(), in_repository("examples/limits.yaml")]);
     assert_eq!((finished.status, finished.stderr.as_str()), (Some(0), ""));
 }
+
+#[test]
+fn what_a_gateway_would_serve_is_told_where_the_file_says_it() {
+    let plain = ScratchFile::new("limits.yaml", bucket(3));
+    assert!(!run(["check", plain.name()]).stdout.contains("127.0.0.1"));
+    let gateway = "gateway:\n  listen: 127.0.0.1:80\n  nginxAuth: true\n  \
+        admin: { listen: '0.0.0.0:81', tokenFile: token }\n  \
+        proxy: { listen: '0.0.0.0:82', upstream: 'http://web' }\n";
+    let file = ScratchFile::new("limits.yaml", bucket(3) + gateway);
+    let finished = run(["check", file.name()]);
+    let expected = "\n127.0.0.1:80: decision API, nginx auth\n0.0.0.0:81: operators, by token\n\
+        0.0.0.0:82: proxy to http://web\n";
+    assert!(finished.stdout.ends_with(expected), "{}", finished.stdout);
+}

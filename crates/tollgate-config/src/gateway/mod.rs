@@ -1,7 +1,15 @@
 //! What the section `gateway` of a config file says: which doors are open, where, and within which bounds.
 
+pub(crate) mod names;
+pub(crate) mod read;
+pub(crate) mod schema;
+mod value;
+
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::time::Duration;
+
+use ipnet::IpNet;
 
 /// What a gateway serves, and how. The default is the decision API on a port of this machine alone.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,6 +31,16 @@ pub struct GatewayConfig {
     pub redis: Option<RedisConfig>,
     /// The reverse proxy, where it is open.
     pub proxy: Option<ProxyConfig>,
+    /// How clients of requests over HTTP are told apart.
+    pub client: ClientConfig,
+    /// How the targets of requests over HTTP become endpoints.
+    pub endpoint: EndpointConfig,
+    /// Which fields tell clients how they stand.
+    pub fields: FieldStyle,
+    /// How much longer at most a denied client is told to wait, drawn anew for each.
+    pub jitter: Duration,
+    /// Which origins' scripts may read answers; `None` for none.
+    pub cors: Option<CorsConfig>,
     /// What requests may take.
     pub limits: GatewayLimits,
 }
@@ -33,8 +51,11 @@ pub struct GatewayConfig {
 pub struct AdminConfig {
     /// Where it is, as `HOST:PORT`.
     pub listen: String,
-    /// The file that holds the token operators show.
+    /// The file that holds the token operators show. Without one, operators are heard on a loopback address alone, and
+    /// may read and change nothing but metrics and probes.
     pub token_file: Option<PathBuf>,
+    /// Names by which the listener may be asked for (`Host`), beside `localhost` and addresses.
+    pub hosts: Vec<String>,
 }
 
 /// Envoy's rate limit service.
@@ -63,6 +84,90 @@ pub struct ProxyConfig {
     pub upstream: String,
 }
 
+/// How clients of requests over HTTP are told apart: by address, or by a header of theirs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ClientConfig {
+    /// The proxies whose word counts for where a request came from.
+    pub trusted_proxies: Vec<IpNet>,
+    /// The header in which they say it: `X-Forwarded-For`, `Forwarded`, or another that holds one address.
+    pub forwarded_header: String,
+    /// How many proxies a request may come through.
+    pub max_hops: u32,
+    /// How many bits of an IPv6 address are one client's.
+    pub ipv6_prefix: u8,
+    /// Whether requests with both `X-Forwarded-For` and `Forwarded` are refused.
+    pub strict: bool,
+    /// The header that names the client, where it is not its address.
+    pub header: Option<ClientHeader>,
+}
+
+/// A header that names the client, such as an API key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ClientHeader {
+    /// Its name.
+    pub name: String,
+    /// What becomes of a request that has none, or an empty one, or several.
+    pub on_missing: OnMissing,
+    /// Whether it counts only from a trusted proxy, and is as good as missing from anybody else.
+    pub only_from_proxies: bool,
+}
+
+/// What becomes of a request whose client its header does not tell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum OnMissing {
+    /// It is refused.
+    Deny,
+    /// No limit holds for it.
+    Skip,
+    /// The client is told by its address.
+    Address,
+    /// All such requests are one client's.
+    Shared,
+}
+
+/// Which spellings of a path are one endpoint. By default as many as servers may take for one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch of the file, by its name")]
+pub struct EndpointConfig {
+    /// `/Login` is judged as `/login`.
+    pub fold_case: bool,
+    /// `//` stays two slashes.
+    pub keep_slashes: bool,
+    /// `/login/` is another endpoint than `/login`.
+    pub keep_trailing_slash: bool,
+    /// What follows a `;` is part of the name.
+    pub keep_parameters: bool,
+    /// `%2F` is let through, part of a segment.
+    pub allow_escaped_slash: bool,
+}
+
+/// Which fields tell clients how they stand.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum FieldStyle {
+    /// `RateLimit` and `RateLimit-Policy`.
+    #[default]
+    RateLimit,
+    /// `X-RateLimit-Limit`, `X-RateLimit-Remaining` and `X-RateLimit-Reset`.
+    XRateLimit,
+    /// None but `Retry-After`.
+    None,
+}
+
+/// Which origins' scripts may read answers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct CorsConfig {
+    /// The origins; `None` for all.
+    pub origins: Option<Vec<String>>,
+    /// Also for requests with cookies.
+    pub credentials: bool,
+}
+
 /// What requests may take, of room and of time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -86,6 +191,34 @@ pub struct GatewayLimits {
 impl GatewayConfig {
     /// Where the doors over HTTP are unless said.
     pub const DEFAULT_LISTEN: &'static str = "127.0.0.1:8080";
+
+    /// How long the jitter may be, in milliseconds.
+    pub(crate) const JITTER_MS: RangeInclusive<u64> = 0..=3_600_000;
+
+    /// Every address that is listened on, with what the file calls its door.
+    pub fn listeners(&self) -> impl Iterator<Item = (&'static str, &str)> {
+        let envoy = self.envoy.iter().map(|it| (names::ENVOY, &*it.listen));
+        let redis = self.redis.iter().map(|it| (names::REDIS, &*it.listen));
+        let proxy = self.proxy.iter().map(|it| (names::PROXY, &*it.listen));
+        let always = [(names::GATEWAY, &*self.listen), (names::ADMIN, &*self.admin.listen)];
+        always.into_iter().chain(envoy).chain(redis).chain(proxy)
+    }
+}
+
+impl ClientConfig {
+    /// The header in which proxies say where a request came from, unless said.
+    pub const DEFAULT_FORWARDED_HEADER: &'static str = "X-Forwarded-For";
+
+    pub(crate) const MAX_HOPS: RangeInclusive<u64> = 1..=100;
+    pub(crate) const IPV6_PREFIX: RangeInclusive<u64> = 1..=128;
+}
+
+impl GatewayLimits {
+    pub(crate) const HEADER_BYTES: RangeInclusive<u64> = 1_024..=262_144;
+    pub(crate) const BODY_BYTES: RangeInclusive<u64> = 1_024..=1_073_741_824;
+    pub(crate) const CONNECTIONS: RangeInclusive<u64> = 1..=1_000_000;
+    /// Of each time-out, in milliseconds.
+    pub(crate) const TIMEOUT_MS: RangeInclusive<u64> = 1..=86_400_000;
 }
 
 impl AdminConfig {
@@ -104,6 +237,11 @@ impl Default for GatewayConfig {
             envoy: None,
             redis: None,
             proxy: None,
+            client: ClientConfig::default(),
+            endpoint: EndpointConfig::default(),
+            fields: FieldStyle::default(),
+            jitter: Duration::ZERO,
+            cors: None,
             limits: GatewayLimits::default(),
         }
     }
@@ -111,7 +249,20 @@ impl Default for GatewayConfig {
 
 impl Default for AdminConfig {
     fn default() -> Self {
-        Self { listen: Self::DEFAULT_LISTEN.to_owned(), token_file: None }
+        Self { listen: Self::DEFAULT_LISTEN.to_owned(), token_file: None, hosts: Vec::new() }
+    }
+}
+
+impl Default for ClientConfig {
+    fn default() -> Self {
+        Self {
+            trusted_proxies: Vec::new(),
+            forwarded_header: Self::DEFAULT_FORWARDED_HEADER.to_owned(),
+            max_hops: 8,
+            ipv6_prefix: 64,
+            strict: false,
+            header: None,
+        }
     }
 }
 

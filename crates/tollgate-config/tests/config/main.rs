@@ -3,6 +3,7 @@
 
 mod faults;
 mod five_faults;
+mod gateway;
 mod json_and_yaml;
 mod own_algorithm;
 mod policies;

@@ -218,11 +218,66 @@ fn documents() -> Vec<Value> {
     ]
 }
 
+/// Sections `gateway`, right and wrong.
+fn gateways() -> impl Iterator<Item = Value> {
+    let limiter =
+        json!({ "algorithm": "TokenBucket", "algoConfig": { "capacity": 1, "refill": "1/s" } });
+    let sections = [
+        json!({}),
+        json!(null),
+        json!([]),
+        json!({ "listen": "127.0.0.1:0", "decisionApi": false, "forwardAuth": true, "nginxAuth": true }),
+        json!({ "listen": "localhost:8080" }),
+        json!({ "listen": "[::1]:8080" }),
+        json!({ "listen": "8080" }),
+        json!({ "listen": 8080 }),
+        json!({ "listen": "127.0.0.1" }),
+        json!({ "decisionApi": "yes" }),
+        json!({ "decisionApis": true }),
+        json!({ "admin": { "listen": "127.0.0.1:9090", "tokenFile": "token", "hosts": ["a.internal"] } }),
+        json!({ "admin": { "hosts": ["a:80"] } }),
+        json!({ "admin": { "token": "secret" } }),
+        json!({ "envoy": { "listen": "127.0.0.1:8082" }, "redis": { "listen": "127.0.0.1:6379" } }),
+        json!({ "envoy": {} }),
+        json!({ "redis": true }),
+        json!({ "proxy": { "listen": "127.0.0.1:8000", "upstream": "http://127.0.0.1:3000" } }),
+        json!({ "proxy": { "listen": "127.0.0.1:8000", "upstream": "http://web/" } }),
+        json!({ "proxy": { "listen": "127.0.0.1:8000", "upstream": "https://web" } }),
+        json!({ "proxy": { "listen": "127.0.0.1:8000", "upstream": "http://web/path" } }),
+        json!({ "proxy": { "listen": "127.0.0.1:8000" } }),
+        json!({ "client": { "trustedProxies": ["10.0.0.0/8", "::1"], "forwardedHeader": "Forwarded" } }),
+        json!({ "client": { "trustedProxies": "10.0.0.0/8" } }),
+        json!({ "client": { "forwardedHeader": "X Forwarded For" } }),
+        json!({ "client": { "maxHops": 0 } }),
+        json!({ "client": { "ipv6Prefix": 129 } }),
+        json!({ "client": { "ipv6Prefix": 56, "maxHops": 2, "strict": true } }),
+        json!({ "client": { "header": { "name": "X-Api-Key", "onMissing": "deny", "onlyFromProxies": true } } }),
+        json!({ "client": { "header": { "name": "X-Api-Key" } } }),
+        json!({ "client": { "header": { "name": "X-Api-Key", "onMissing": "fallback" } } }),
+        json!({ "endpoint": { "foldCase": true, "keepSlashes": false } }),
+        json!({ "endpoint": { "foldCase": 1 } }),
+        json!({ "fields": "xRateLimit", "jitter": "2s" }),
+        json!({ "fields": "draft" }),
+        json!({ "jitter": 2 }),
+        json!({ "cors": { "origins": ["https://app.example.com", "http://localhost:5173"], "credentials": true } }),
+        json!({ "cors": { "origins": ["*"] } }),
+        json!({ "cors": { "origins": ["app.example.com"] } }),
+        json!({ "cors": {} }),
+        json!({ "limits": { "headerBytes": 1024, "bodyBytes": 1024, "connections": 1, "headerTimeout": "1s" } }),
+        json!({ "limits": { "headerBytes": 1023 } }),
+        json!({ "limits": { "bodyBytes": 1_073_741_825_u64 } }),
+        json!({ "limits": { "connections": 0 } }),
+        json!({ "limits": { "idleTimeout": 75 } }),
+        json!({ "limits": { "idleTimeout": "75s", "bodyTimeout": "1m", "drainTimeout": "25s" } }),
+    ];
+    sections.into_iter().map(move |section| json!({ "default": limiter, "gateway": section }))
+}
+
 #[test]
 fn the_schema_and_the_reader_agree() {
     let validator = validator();
     let factory = LimiterFactory::new();
-    for document in limiters().into_iter().chain(documents()) {
+    for document in limiters().into_iter().chain(documents()).chain(gateways()) {
         let text = document.to_string();
         let read = tollgate_config::parse(&text, Format::Json, "f", &factory);
         assert_eq!(validator.is_valid(&document), read.is_ok(), "{text}: {read:?}");

@@ -111,9 +111,7 @@ fn add_x_rate_limit(result: &RateLimitResult, policy: &EntryPolicy, fields: &mut
         fields.remove(name);
     }
     // What blocks after too many denials is no limit of so many calls.
-    if policy.speaker(result).is_some() {
-        fields.insert(X_LIMIT, result.limit().into());
-    }
+    fields.extend(policy.speaker(result).map(|limit| (X_LIMIT, limit.quota.into())));
     fields.insert(X_REMAINING, result.remaining().into());
     fields.extend(effective_seconds(result).map(|seconds| (X_RESET, seconds.into())));
 }

@@ -66,6 +66,8 @@ pub struct EntryPolicy {
 pub(super) struct Told {
     /// As results name it.
     name: Box<str>,
+    /// How many calls it gives: fewer than its limit where it is charged more than once for each.
+    pub(super) quota: u32,
     /// As clients are told it, without quotes.
     pub(super) shown: Box<str>,
     /// The same as a string of structured fields.
@@ -81,13 +83,18 @@ impl EntryPolicy {
     fn of(policy: &PolicySummary<'_>) -> Self {
         let mut field = String::new();
         let mut limits = Vec::new();
-        for limit in policy.limits().filter(|limit| limit.mode == Mode::Enforce) {
-            let told = Told::of(limit.limit_name.unwrap_or_else(|| limit.owner.name()));
+        for (limit, times) in policy.charges() {
+            if limit.mode != Mode::Enforce {
+                continue;
+            }
+            let name = limit.limit_name.unwrap_or_else(|| limit.owner.name());
+            let quota = limit.algorithm.limit().checked_div(times).unwrap_or(0);
+            let told = Told { quota, ..Told::of(name) };
             if !field.is_empty() {
                 field.push_str(", ");
             }
             field.push_str(&told.quoted);
-            push_terms(&limit, &mut field);
+            push_terms(&limit, quota, &mut field);
             limits.push(told);
         }
         // All of it is printable ASCII.
@@ -117,13 +124,13 @@ impl EntryPolicy {
 impl Told {
     pub(super) fn of(name: &str) -> Self {
         let shown = shown(name);
-        Self { name: name.into(), quoted: quoted(&shown).into(), shown: shown.into() }
+        Self { name: name.into(), quota: 0, quoted: quoted(&shown).into(), shown: shown.into() }
     }
 }
 
-fn push_terms(limit: &LimiterSummary<'_>, field: &mut String) {
+fn push_terms(limit: &LimiterSummary<'_>, quota: u32, field: &mut String) {
     // Writing to a string cannot fail.
-    let _written = write!(field, ";q={}", limit.algorithm.limit());
+    let _written = write!(field, ";q={quota}");
     if limit.algorithm.as_concurrency().is_some() {
         field.push_str(";qu=\"concurrent-requests\"");
     } else if let Some(window) = limit.algorithm.quota_window() {

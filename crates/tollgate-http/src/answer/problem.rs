@@ -58,7 +58,8 @@ impl Problem {
             }
             None | Some(Reason::TableFull | Reason::TenantMissing | Reason::Blocked | _) => None,
         };
-        let limit = TheLimit { name: speaker.map(|limit| &*limit.shown), of: result.limit() };
+        let quota = speaker.map_or(result.limit(), |limit| limit.quota.into());
+        let limit = TheLimit { name: speaker.map(|limit| &*limit.shown), of: quota };
         Self {
             status: http::StatusCode::TOO_MANY_REQUESTS,
             violated,

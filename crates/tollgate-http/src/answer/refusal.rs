@@ -7,7 +7,7 @@ use tollgate::RateLimitResult;
 
 use super::fields::seconds;
 use super::problem::{Problem, Wait};
-use super::{Answers, Caller, ESCAPED, EntryPolicy};
+use super::{Answers, Caller, Cors, ESCAPED, EntryPolicy};
 use crate::{ClientFault, TargetFault};
 
 const PROBLEM: HeaderValue = HeaderValue::from_static("application/problem+json");
@@ -17,6 +17,9 @@ const GRPC_PUSHBACK: HeaderName = HeaderName::from_static("grpc-retry-pushback-m
 
 /// `RESOURCE_EXHAUSTED`. Never 14, `UNAVAILABLE`, which clients retry at once.
 const RESOURCE_EXHAUSTED: HeaderValue = HeaderValue::from_static("8");
+
+/// The same for scripts of other origins.
+const EXPOSED_OF_GRPC: &str = "grpc-status, grpc-message, grpc-retry-pushback-ms";
 
 /// What tells gRPC's clients not to come back by themselves.
 const NEVER: HeaderValue = HeaderValue::from_static("-1");
@@ -76,6 +79,9 @@ impl Answers {
         let mut response = Response::new(String::new());
         if let Some(content_type) = caller.grpc_type() {
             say_grpc(&problem, content_type, response.headers_mut());
+            if self.cors.is_some() && caller.origin().is_some() {
+                Cors::expose(EXPOSED_OF_GRPC, response.headers_mut());
+            }
         } else {
             let seconds = problem.wait.millis().map(|wait_ms| seconds(wait_ms).max(1).into());
             response.headers_mut().extend(seconds.map(|seconds| (RETRY_AFTER, seconds)));

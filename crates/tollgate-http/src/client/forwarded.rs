@@ -48,11 +48,8 @@ fn split_last(list: &[u8], comma: Option<usize>) -> Last<'_> {
 pub(super) fn address_of_element(element: &[u8]) -> Option<IpAddr> {
     let mut found = None;
     for pair in Pairs(Some(element)) {
-        let Some((name, value)) =
-            pair.split_at_checked(pair.iter().position(|byte| *byte == b'=')?)
-        else {
-            continue;
-        };
+        let equals = pair.iter().position(|byte| *byte == b'=');
+        let Some((name, value)) = equals.and_then(|at| pair.split_at_checked(at)) else { continue };
         if !name.trim_ascii().eq_ignore_ascii_case(b"for") {
             continue;
         }
