@@ -212,7 +212,16 @@ impl RateLimiter {
         self.endpoints.load().find(call.endpoint).decide(request)
     }
 
-    /// The same, with what each of the endpoint's limits says.
+    /// What [`decide`](Self::decide) would answer now, without charging anything: the figures as they stand.
+    ///
+    /// # Errors
+    /// As [`decide`](Self::decide).
+    pub fn look(&self, call: &Call<'_>) -> Decided {
+        let request = call.request(self.environment.hasher());
+        self.endpoints.load().find(call.endpoint).look(request)
+    }
+
+    /// The same as [`decide`](Self::decide), with what each of the endpoint's limits says.
     pub fn decide_each(&self, call: &Call<'_>) -> DecidedEach {
         let request = call.request(self.environment.hasher());
         self.endpoints.load().find(call.endpoint).decide_each(request)
