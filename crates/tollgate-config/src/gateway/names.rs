@@ -11,6 +11,10 @@ pub(crate) const ADMIN: &str = "admin";
 pub(crate) const TOKEN_FILE: &str = "tokenFile";
 pub(crate) const HOSTS: &str = "hosts";
 pub(crate) const ENVOY: &str = "envoy";
+pub(crate) const RULES: &str = "rules";
+pub(crate) const DOMAIN: &str = "domain";
+pub(crate) const DESCRIPTOR: &str = "descriptor";
+pub(crate) const TENANT: &str = "tenant";
 pub(crate) const REDIS: &str = "redis";
 pub(crate) const PROXY: &str = "proxy";
 pub(crate) const UPSTREAM: &str = "upstream";
@@ -62,6 +66,8 @@ pub(crate) const GATEWAY_FIELDS: [&str; 14] = [
 ];
 pub(crate) const ADMIN_FIELDS: [&str; 3] = [LISTEN, TOKEN_FILE, HOSTS];
 pub(crate) const LISTEN_FIELDS: [&str; 1] = [LISTEN];
+pub(crate) const ENVOY_FIELDS: [&str; 2] = [LISTEN, RULES];
+pub(crate) const RULE_FIELDS: [&str; 5] = [DOMAIN, DESCRIPTOR, ENDPOINT, CLIENT, TENANT];
 pub(crate) const PROXY_FIELDS: [&str; 2] = [LISTEN, UPSTREAM];
 pub(crate) const CLIENT_FIELDS: [&str; 6] =
     [TRUSTED_PROXIES, FORWARDED_HEADER, MAX_HOPS, IPV6_PREFIX, STRICT, HEADER];
