@@ -45,23 +45,26 @@ impl ConfigFile {
         self.loads.load_full()
     }
 
-    /// Loads the file again and changes the limits; where it has faults, the limits in use stay.
+    /// Loads the file again and changes the limits; where it has faults, the limits in use stay. Gives back what the
+    /// file says of the gateway, where it has none.
     ///
     /// One at a time: the caller waits for one before the next.
-    pub(crate) fn reload(&self, limiter: &RateLimiter) {
+    pub(crate) fn reload(&self, limiter: &RateLimiter) -> Option<GatewayConfig> {
         let before = Loads::clone(&self.loads());
         match load(&self.path) {
-            Ok((limits, _settings)) => {
+            Ok((limits, settings)) => {
                 let report = limiter.reload(limits);
                 let version = before.version.saturating_add(1);
                 let loaded_at = wall_clock();
                 self.note(Loads { version, loaded_at, last_error: None, ..before });
                 log_success(version, &report);
+                Some(settings)
             }
             Err(errors) => {
                 let failures = before.failures.saturating_add(1);
                 self.note(Loads { failures, last_error: Some(errors.to_string()), ..before });
                 log_failure(&errors);
+                None
             }
         }
     }

@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use arc_swap::{ArcSwap, Guard};
 use tollgate::{
-    Call, CallError, Clock, Config, Decided, DecidedEach, MonotonicClock, Permit, RateLimiter, Time,
+    Call, CallError, Clock, Config, Decided, DecidedEach, Environment, MonotonicClock, Permit,
+    RateLimiter, Receipt, Time,
 };
 use tollgate_config::GatewayConfig;
 
@@ -59,6 +60,11 @@ impl Gate {
         self.clock.now()
     }
 
+    /// The clock of decisions, for limiters of a door's own.
+    pub(crate) fn environment(&self) -> Environment {
+        Environment::with_clock(Injected(Arc::clone(&self.clock)))
+    }
+
     /// Whether the gateway was told to stop.
     pub(crate) fn is_draining(&self) -> bool {
         self.draining.load(Ordering::Relaxed)
@@ -87,9 +93,18 @@ impl Gate {
     }
 
     /// The limits themselves, for what is no decision.
-    #[expect(dead_code, reason = "for doors that are being built")]
     pub(crate) fn limiter(&self) -> &RateLimiter {
         &self.limiter
+    }
+
+    /// What would be said of a call now, without charging it.
+    pub(crate) fn look(&self, call: &Call<'_>) -> Decided {
+        self.limiter.look(call)
+    }
+
+    /// Judges a call as [`decide`](Self::decide) does, with a receipt by which its charge can be given back.
+    pub(crate) fn decide_with_receipt(&self, call: &Call<'_>) -> (Decided, Receipt) {
+        self.limiter.decide_with_receipt(call)
     }
 
     /// Judges calls in order, by one reading of the clock.
@@ -99,7 +114,9 @@ impl Gate {
 
     /// Reads the config file again, and changes the limits where it has no faults. It takes its time.
     pub(crate) fn reload(&self) {
-        self.config.reload(&self.limiter);
+        if let Some(settings) = self.config.reload(&self.limiter) {
+            self.settings.store(Arc::new(settings));
+        }
     }
 }
 

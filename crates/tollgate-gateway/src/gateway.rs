@@ -16,7 +16,7 @@ use tracing::{error, info};
 use crate::config_file::ConfigFile;
 use crate::door::{Door, Stop};
 use crate::gate::Gate;
-use crate::{admin, http};
+use crate::{admin, envoy, http};
 
 /// A gateway that runs, until it is stopped or dropped.
 #[derive(Debug)]
@@ -121,10 +121,13 @@ impl GatewayBuilder {
 /// Binds the listener of each door that is open.
 async fn bind_all(settings: &GatewayConfig) -> Result<Vec<(Door, TcpListener)>, StartError> {
     let mut listeners = Vec::new();
-    for (door, option, address) in [
+    let always = [
         (Door::Http, "--listen", &settings.listen),
         (Door::Admin, "--admin", &settings.admin.listen),
-    ] {
+    ];
+    let envoy = settings.envoy.as_ref();
+    let envoy = envoy.map(|envoy| (Door::Envoy, "`gateway.envoy.listen`", &envoy.listen));
+    for (door, option, address) in always.into_iter().chain(envoy) {
         let listener = TcpListener::bind(address).await.map_err(|source| StartError::Listen {
             option,
             address: address.clone(),
@@ -170,8 +173,9 @@ impl Gateway {
                 let shutdown = self.stop_admin.shutdown();
                 drop(self.admin.spawn(admin::serve(listener, gate, shutdown)));
             }
+            Door::Envoy => drop(self.doors.spawn(envoy::serve(listener, gate, shutdown))),
             // Nothing is bound for a door that is not built yet.
-            Door::Envoy | Door::Redis | Door::Proxy => {}
+            Door::Redis | Door::Proxy => {}
         }
     }
 

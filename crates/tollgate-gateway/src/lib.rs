@@ -30,6 +30,7 @@ mod admin;
 mod config_file;
 mod decision_api;
 mod door;
+mod envoy;
 mod gate;
 mod gateway;
 mod health;

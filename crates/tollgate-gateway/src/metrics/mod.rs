@@ -2,6 +2,7 @@
 //! go.
 
 mod doors;
+mod envoy;
 
 use std::fmt;
 use std::sync::Arc;
@@ -20,6 +21,8 @@ use tollgate::{Counts, LimitCounts, RateLimiter};
 
 use self::doors::DoorMetrics;
 pub(crate) use self::doors::{Connected, LimitHit};
+pub(crate) use self::envoy::DescriptorOutcome;
+use self::envoy::EnvoyMetrics;
 use crate::config_file::ConfigFile;
 use crate::door::Door;
 
@@ -31,6 +34,7 @@ pub(crate) const MEDIA_TYPE: &str = prometheus_text::CONTENT_TYPE;
 pub(crate) struct Metrics {
     registry: Registry,
     doors: Arc<DoorMetrics>,
+    envoy: Arc<EnvoyMetrics>,
 }
 
 impl Metrics {
@@ -39,9 +43,11 @@ impl Metrics {
         let version = Info::new(vec![("version", env!("CARGO_PKG_VERSION"))]);
         registry.register("build", "The version that runs", version);
         let doors = Arc::new(DoorMetrics::default());
-        let pulled = Pulled { limiter, config, doors: Arc::clone(&doors) };
+        let envoy = Arc::new(EnvoyMetrics::default());
+        let (of_doors, of_envoy) = (Arc::clone(&doors), Arc::clone(&envoy));
+        let pulled = Pulled { limiter, config, doors: of_doors, envoy: of_envoy };
         registry.register_collector(Box::new(pulled));
-        Self { registry, doors }
+        Self { registry, doors, envoy }
     }
 
     /// Counts a connection, and that it is open until what is given back is dropped.
@@ -59,6 +65,11 @@ impl Metrics {
         self.doors.record_limit(door, hit);
     }
 
+    /// Counts what one of Envoy's descriptors came to.
+    pub(crate) fn record_descriptor(&self, outcome: DescriptorOutcome) {
+        self.envoy.record(outcome);
+    }
+
     /// Every figure as it stands, in Prometheus's text format.
     pub(crate) fn render(&self) -> Result<String, fmt::Error> {
         let mut text = String::new();
@@ -73,6 +84,7 @@ struct Pulled {
     limiter: Arc<RateLimiter>,
     config: Arc<ConfigFile>,
     doors: Arc<DoorMetrics>,
+    envoy: Arc<EnvoyMetrics>,
 }
 
 impl Collector for Pulled {
@@ -82,6 +94,7 @@ impl Collector for Pulled {
         encode_keys(&mut encoder, &limiters)?;
         encode_limits(&mut encoder, &limiters, &self.limiter.limit_counts())?;
         self.doors.encode(&mut encoder)?;
+        self.envoy.encode(&mut encoder)?;
         self.encode_loads(&mut encoder)
     }
 }

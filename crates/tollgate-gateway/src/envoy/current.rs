@@ -1,0 +1,80 @@
+//! What the config in force comes to here: made once for each reload.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use arc_swap::{ArcSwap, Guard};
+use tollgate::{Config, PolicySummary, RateLimitResult};
+use tollgate_config::{EnvoyRule, GatewayConfig};
+use tollgate_http::Policies;
+
+use super::mapping::Mapping;
+use super::wire::Unit;
+use crate::gate::Gate;
+
+/// What the config in force comes to.
+#[derive(Debug)]
+pub(super) struct Current {
+    settings: Arc<GatewayConfig>,
+    config: Arc<Config>,
+    pub(super) mapping: Mapping,
+    pub(super) policies: Policies,
+    units: HashMap<Option<String>, Vec<(Option<String>, Unit)>>,
+}
+
+impl Current {
+    pub(super) fn of(gate: &Gate) -> Self {
+        let (settings, config) = (Arc::clone(&gate.settings()), gate.limiter().config());
+        // Where a reload takes the door out of the config, it stays until the gateway ends: listeners are opened at
+        // the start alone.
+        let rules = settings.envoy.as_ref().map(|envoy| Mapping::new(&envoy.rules));
+        Self {
+            mapping: rules.unwrap_or_else(|| Mapping::new(&EnvoyRule::defaults())),
+            policies: Policies::of(&config),
+            units: config.policies().map(|policy| units_of(&policy)).collect(),
+            settings,
+            config,
+        }
+    }
+
+    /// The one in force: `kept`, unless there was a reload since.
+    pub(super) fn in_force(kept: &ArcSwap<Self>, gate: &Gate) -> Guard<Arc<Self>> {
+        let current = kept.load();
+        let is_current = Arc::ptr_eq(&current.settings, &gate.settings())
+            && Arc::ptr_eq(&current.config, &gate.limiter().config());
+        if is_current {
+            return current;
+        }
+        kept.store(Arc::new(Self::of(gate)));
+        kept.load()
+    }
+
+    /// The unit of time of the limit that speaks by a result, which an entry's limits gave; unknown, where its window is
+    /// not one of Envoy's units.
+    pub(super) fn unit(&self, entry: Option<&str>, result: &RateLimitResult) -> Unit {
+        let units = self.units.get(&entry.map(str::to_owned)).map(Vec::as_slice);
+        let is_it = |(name, _): &&(Option<String>, Unit)| name.as_deref() == result.limit_name();
+        units.unwrap_or_default().iter().find(is_it).map_or(Unit::Unknown, |(_, unit)| *unit)
+    }
+}
+
+fn units_of(policy: &PolicySummary<'_>) -> (Option<String>, Vec<(Option<String>, Unit)>) {
+    let limits = policy.limits().map(|limit| {
+        let window = limit.algorithm.quota_window();
+        (limit.limit_name.map(str::to_owned), window.map_or(Unit::Unknown, unit_of))
+    });
+    (policy.endpoint().map(str::to_owned), limits.collect())
+}
+
+/// The unit that is as long as a window. Months and years of Envoy's differ in length.
+fn unit_of(window: Duration) -> Unit {
+    match window.as_millis() {
+        1_000 => Unit::Second,
+        60_000 => Unit::Minute,
+        3_600_000 => Unit::Hour,
+        86_400_000 => Unit::Day,
+        604_800_000 => Unit::Week,
+        _ => Unit::Unknown,
+    }
+}
