@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use arc_swap::{ArcSwap, Guard};
 use tollgate::{
@@ -12,6 +13,8 @@ use tollgate::{
 use tollgate_config::GatewayConfig;
 
 use crate::config_file::ConfigFile;
+use crate::door::Door;
+use crate::http::rules::HttpRules;
 use crate::metrics::Metrics;
 
 /// What all doors share: the limits, and what is counted. A decision takes no lock here: the limiter swaps its limits
@@ -23,6 +26,7 @@ pub(crate) struct Gate {
     pub(crate) metrics: Metrics,
     limiter: Arc<RateLimiter>,
     settings: ArcSwap<GatewayConfig>,
+    http: ArcSwap<HttpRules>,
     clock: Arc<dyn Clock>,
     draining: AtomicBool,
 }
@@ -40,7 +44,9 @@ impl Gate {
             None => RateLimiter::new(limits),
         });
         let config = Arc::new(file);
+        let http = HttpRules::of(&settings, &limiter.config());
         Self {
+            http: ArcSwap::from_pointee(http),
             metrics: Metrics::new(Arc::clone(&limiter), Arc::clone(&config)),
             config,
             limiter,
@@ -55,6 +61,11 @@ impl Gate {
         self.settings.load()
     }
 
+    /// What the config makes of requests over HTTP now.
+    pub(crate) fn http(&self) -> Guard<Arc<HttpRules>> {
+        self.http.load()
+    }
+
     /// The time by the clock of decisions, to measure how long answers take.
     pub(crate) fn now(&self) -> Time {
         self.clock.now()
@@ -63,6 +74,12 @@ impl Gate {
     /// The clock of decisions, for limiters of a door's own.
     pub(crate) fn environment(&self) -> Environment {
         Environment::with_clock(Injected(Arc::clone(&self.clock)))
+    }
+
+    /// Counts an answer that was begun then.
+    pub(crate) fn record_answer(&self, door: Door, started: Time) {
+        let took = Duration::from_nanos(self.now().nanos_since(started));
+        self.metrics.record_answer(door, took);
     }
 
     /// Whether the gateway was told to stop.
@@ -80,8 +97,12 @@ impl Gate {
         self.limiter.decide(call)
     }
 
+    /// What a call would be answered, without charging it.
+    pub(crate) fn look(&self, call: &Call<'_>) -> Decided {
+        self.limiter.look(call)
+    }
+
     /// The same, with what each limit says.
-    #[expect(dead_code, reason = "for doors that are being built")]
     pub(crate) fn decide_each(&self, call: &Call<'_>) -> DecidedEach {
         self.limiter.decide_each(call)
     }
@@ -97,11 +118,6 @@ impl Gate {
         &self.limiter
     }
 
-    /// What would be said of a call now, without charging it.
-    pub(crate) fn look(&self, call: &Call<'_>) -> Decided {
-        self.limiter.look(call)
-    }
-
     /// Judges a call as [`decide`](Self::decide) does, with a receipt by which its charge can be given back.
     pub(crate) fn decide_with_receipt(&self, call: &Call<'_>) -> (Decided, Receipt) {
         self.limiter.decide_with_receipt(call)
@@ -115,6 +131,7 @@ impl Gate {
     /// Reads the config file again, and changes the limits where it has no faults. It takes its time.
     pub(crate) fn reload(&self) {
         if let Some(settings) = self.config.reload(&self.limiter) {
+            self.http.store(Arc::new(HttpRules::of(&settings, &self.limiter.config())));
             self.settings.store(Arc::new(settings));
         }
     }

@@ -91,6 +91,13 @@ impl From<&Decided> for ResultJson {
     }
 }
 
+/// A result that is no error.
+impl From<&RateLimitResult> for ResultJson {
+    fn from(result: &RateLimitResult) -> Self {
+        Self::new(result, None)
+    }
+}
+
 /// What [`RateLimiter::allow_n`](tollgate::RateLimiter::allow_n) answers.
 impl From<&Result<RateLimitResult, CostExceedsLimit>> for ResultJson {
     fn from(decided: &Result<RateLimitResult, CostExceedsLimit>) -> Self {

@@ -212,16 +212,7 @@ impl RateLimiter {
         self.endpoints.load().find(call.endpoint).decide(request)
     }
 
-    /// What [`decide`](Self::decide) would answer now, without charging anything: the figures as they stand.
-    ///
-    /// # Errors
-    /// As [`decide`](Self::decide).
-    pub fn look(&self, call: &Call<'_>) -> Decided {
-        let request = call.request(self.environment.hasher());
-        self.endpoints.load().find(call.endpoint).look(request)
-    }
-
-    /// The same as [`decide`](Self::decide), with what each of the endpoint's limits says.
+    /// The same, with what each of the endpoint's limits says.
     pub fn decide_each(&self, call: &Call<'_>) -> DecidedEach {
         let request = call.request(self.environment.hasher());
         self.endpoints.load().find(call.endpoint).decide_each(request)
@@ -286,6 +277,15 @@ impl RateLimiter {
     /// Decides a batch in order, each call at the time given beside it.
     pub fn allow_many_at(&self, calls: &[(Call<'_>, Time)]) -> Vec<Decided> {
         self.allow_many(&calls.iter().map(|(call, time)| call.at(*time)).collect::<Vec<_>>())
+    }
+
+    /// What a call would be answered now, without charging it: the figures as they stand.
+    ///
+    /// # Errors
+    /// As [`decide`](Self::decide).
+    pub fn look(&self, call: &Call<'_>) -> Decided {
+        let request = call.request(self.environment.hasher());
+        self.endpoints.load().find(call.endpoint).look(request)
     }
 
     /// Whether a call of cost 1 would be allowed now, and the client's figures, without charging it.

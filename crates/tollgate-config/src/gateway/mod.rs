@@ -10,6 +10,7 @@ use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use http::{HeaderName, HeaderValue};
 use ipnet::IpNet;
 
 pub use envoy::{EndpointTemplate, EnvoyConfig, EnvoyRule, Piece};
@@ -86,7 +87,7 @@ pub struct ClientConfig {
     /// The proxies whose word counts for where a request came from.
     pub trusted_proxies: Vec<IpNet>,
     /// The header in which they say it: `X-Forwarded-For`, `Forwarded`, or another that holds one address.
-    pub forwarded_header: String,
+    pub forwarded_header: HeaderName,
     /// How many proxies a request may come through.
     pub max_hops: u32,
     /// How many bits of an IPv6 address are one client's.
@@ -102,7 +103,7 @@ pub struct ClientConfig {
 #[non_exhaustive]
 pub struct ClientHeader {
     /// Its name.
-    pub name: String,
+    pub name: HeaderName,
     /// What becomes of a request that has none, or an empty one, or several.
     pub on_missing: OnMissing,
     /// Whether it counts only from a trusted proxy, and is as good as missing from anybody else.
@@ -158,7 +159,7 @@ pub enum FieldStyle {
 #[non_exhaustive]
 pub struct CorsConfig {
     /// The origins; `None` for all.
-    pub origins: Option<Vec<String>>,
+    pub origins: Option<Vec<HeaderValue>>,
     /// Also for requests with cookies.
     pub credentials: bool,
 }
@@ -202,7 +203,7 @@ impl GatewayConfig {
 
 impl ClientConfig {
     /// The header in which proxies say where a request came from, unless said.
-    pub const DEFAULT_FORWARDED_HEADER: &'static str = "X-Forwarded-For";
+    pub const DEFAULT_FORWARDED_HEADER: HeaderName = HeaderName::from_static("x-forwarded-for");
 
     pub(crate) const MAX_HOPS: RangeInclusive<u64> = 1..=100;
     pub(crate) const IPV6_PREFIX: RangeInclusive<u64> = 1..=128;
@@ -252,7 +253,7 @@ impl Default for ClientConfig {
     fn default() -> Self {
         Self {
             trusted_proxies: Vec::new(),
-            forwarded_header: Self::DEFAULT_FORWARDED_HEADER.to_owned(),
+            forwarded_header: Self::DEFAULT_FORWARDED_HEADER,
             max_hops: 8,
             ipv6_prefix: 64,
             strict: false,

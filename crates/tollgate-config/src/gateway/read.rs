@@ -213,20 +213,19 @@ fn optional_duration(
     fields.duration(name, GatewayConfig::JITTER_MS, findings)
 }
 
-/// A list of texts, of which each is checked.
-fn texts(
+/// A list of texts, and what is made of each.
+fn texts<T>(
     fields: &Fields<'_>,
     name: &str,
     expected: &str,
-    is_right: fn(&str) -> bool,
+    make: fn(&str) -> Option<T>,
     findings: &mut Findings,
-) -> Vec<String> {
+) -> Vec<T> {
     let mut right = Vec::new();
     for (text, place) in fields.texts(name, expected, findings) {
-        if is_right(text) {
-            right.push(text.to_owned());
-        } else {
-            findings.at(place, format_args!("`{name}` has {text:?}; expected {expected}"));
+        match make(text) {
+            Some(value) => right.push(value),
+            None => findings.at(place, format_args!("`{name}` has {text:?}; expected {expected}")),
         }
     }
     right

@@ -25,11 +25,11 @@ const HOST_PATTERN: &str = r"^[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*$";
 /// What the section may say.
 pub(crate) fn gateway() -> Value {
     let default = GatewayConfig::default();
-    let door = |description: &str| map(description, &[LISTEN], json!({ LISTEN: address() }));
+    let door = |description: &str| map(description, &[LISTEN], &json!({ LISTEN: address() }));
     map(
         "What `tollgate serve` serves, and how.",
         &[],
-        json!({
+        &json!({
             LISTEN: address_or(&default.listen),
             DECISION_API: switch("Answer /v1/allow and /v1/peek.", default.decision_api),
             FORWARD_AUTH: switch(
@@ -55,7 +55,7 @@ fn admin(listen: &str) -> Value {
     map(
         "The listener of operators.",
         &[],
-        json!({
+        &json!({
             LISTEN: address_or(listen),
             TOKEN_FILE: {
                 "description": "A file with the token that operators show. Without it nothing can \
@@ -75,7 +75,7 @@ fn envoy() -> Value {
     map(
         "Envoy's rate limit service, over gRPC.",
         &[LISTEN],
-        json!({ LISTEN: address(), RULES: rules() }),
+        &json!({ LISTEN: address(), RULES: rules() }),
     )
 }
 
@@ -83,7 +83,7 @@ fn proxy() -> Value {
     map(
         "The reverse proxy.",
         &[LISTEN, UPSTREAM],
-        json!({
+        &json!({
             LISTEN: address(),
             UPSTREAM: {
                 "description": "Where requests go that are allowed.",
@@ -100,7 +100,7 @@ fn client() -> Value {
     map(
         "How clients are told apart: by address, or by a header.",
         &[],
-        json!({
+        &json!({
             TRUSTED_PROXIES: texts(
                 "Addresses and networks of proxies whose word counts for where a request came from.",
             ),
@@ -119,7 +119,7 @@ fn client() -> Value {
             HEADER: map(
                 "A header that names the client.",
                 &[HEADER_NAME, ON_MISSING],
-                json!({
+                &json!({
                     HEADER_NAME: header_name("Its name."),
                     ON_MISSING: {
                         "description": "What becomes of a request without it.",
@@ -136,7 +136,7 @@ fn endpoint() -> Value {
     map(
         "Which spellings of a path are told apart.",
         &[],
-        json!({
+        &json!({
             FOLD_CASE: flag("/Login is judged as /login."),
             KEEP_SLASHES: flag("// stays two slashes."),
             KEEP_TRAILING_SLASH: flag("/login/ is another endpoint than /login."),
@@ -150,7 +150,7 @@ fn cors() -> Value {
     map(
         "Whose scripts may read answers.",
         &[ORIGINS],
-        json!({
+        &json!({
             ORIGINS: {
                 "description": "The origins, or * for any.",
                 "type": "array",
@@ -169,7 +169,7 @@ fn limits() -> Value {
     map(
         "What requests may take, of room and of time.",
         &[],
-        json!({
+        &json!({
             HEADER_BYTES: bytes(
                 "a request's line and header fields",
                 GatewayLimits::HEADER_BYTES,
@@ -188,7 +188,7 @@ fn limits() -> Value {
     )
 }
 
-fn map(description: &str, required: &[&str], properties: Value) -> Value {
+fn map(description: &str, required: &[&str], properties: &Value) -> Value {
     json!({
         "description": description,
         "type": "object",

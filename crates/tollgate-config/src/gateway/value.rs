@@ -2,6 +2,7 @@
 
 use std::net::{IpAddr, SocketAddr};
 
+use http::{HeaderName, HeaderValue};
 use ipnet::IpNet;
 
 use crate::fields::Fields;
@@ -15,34 +16,42 @@ pub(super) const ORIGIN: &str = "an origin, such as https://app.example.com, or 
 pub(super) const ORIGINS: &str = "a list of origins, or [\"*\"] for any";
 pub(super) const ANY_ORIGIN: &str = "*";
 
-/// A text that may be left out, and is checked.
-pub(super) fn text_of(
+/// A text that may be left out, and what is made of it.
+pub(super) fn text_of<T>(
     fields: &Fields<'_>,
     name: &str,
     expected: &str,
-    is_right: fn(&str) -> bool,
+    make: fn(&str) -> Option<T>,
     findings: &mut Findings,
-) -> Option<String> {
+) -> Option<T> {
     let text = fields.optional_text(name, expected, findings)?;
-    if is_right(text) {
-        return Some(text.to_owned());
+    let value = make(text);
+    if let (None, Some(entry)) = (&value, fields.get(name)) {
+        findings.wrong(&entry.value, format_args!("`{name}`"), expected);
     }
-    let node = &fields.get(name)?.value;
-    findings.wrong(node, format_args!("`{name}`"), expected);
-    None
+    value
 }
 
 /// `HOST:PORT`, where the host is a name, or an address, in brackets where it is of IPv6.
-pub(super) fn address(text: &str) -> bool {
-    if text.parse::<SocketAddr>().is_ok() {
-        return true;
-    }
-    let Some((name, port)) = text.rsplit_once(':') else { return false };
-    host(name) && port.parse::<u16>().is_ok()
+pub(super) fn address(text: &str) -> Option<String> {
+    let of_name = || {
+        let (name, port) = text.rsplit_once(':')?;
+        (is_host(name) && port.parse::<u16>().is_ok()).then_some(())
+    };
+    let is_right = text.parse::<SocketAddr>().is_ok() || of_name().is_some();
+    is_right.then(|| text.to_owned())
+}
+
+fn is_authority(text: &str) -> bool {
+    address(text).is_some() || address(&format!("{text}:80")).is_some()
 }
 
 /// A name of a host, as DNS has them, or an IPv4 address.
-pub(super) fn host(text: &str) -> bool {
+pub(super) fn host(text: &str) -> Option<String> {
+    is_host(text).then(|| text.to_owned())
+}
+
+fn is_host(text: &str) -> bool {
     let label = |label: &str| {
         let mut letters = label.bytes();
         !label.is_empty()
@@ -61,23 +70,23 @@ pub(super) fn is_on_loopback(address: &str) -> bool {
 }
 
 /// `http://HOST`, with a port where it is not 80.
-pub(super) fn upstream(text: &str) -> bool {
-    let Some(authority) = text.strip_prefix("http://") else { return false };
-    let authority = authority.strip_suffix('/').unwrap_or(authority);
-    address(authority) || address(&format!("{authority}:80"))
+pub(super) fn upstream(text: &str) -> Option<String> {
+    let authority = text.strip_prefix("http://")?;
+    is_authority(authority.strip_suffix('/').unwrap_or(authority)).then(|| text.to_owned())
 }
 
-/// A token of RFC 9110.
-pub(super) fn header_name(text: &str) -> bool {
-    let is_token = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
-    !text.is_empty() && text.bytes().all(is_token)
+pub(super) fn header_name(text: &str) -> Option<HeaderName> {
+    HeaderName::try_from(text).ok()
 }
 
 /// `SCHEME://HOST`, with a port where need be, as browsers send it; or any.
-pub(super) fn origin(text: &str) -> bool {
-    let Some((scheme, authority)) = text.split_once("://") else { return text == ANY_ORIGIN };
-    let is_scheme = !scheme.is_empty() && scheme.bytes().all(|it| it.is_ascii_lowercase());
-    is_scheme && (address(authority) || address(&format!("{authority}:80")))
+pub(super) fn origin(text: &str) -> Option<HeaderValue> {
+    let is_named = text.split_once("://").is_some_and(|(scheme, authority)| {
+        let is_scheme = !scheme.is_empty() && scheme.bytes().all(|it| it.is_ascii_lowercase());
+        is_scheme && is_authority(authority)
+    });
+    let is_right = is_named || text == ANY_ORIGIN;
+    HeaderValue::try_from(text).ok().filter(|_| is_right)
 }
 
 /// An address, or a network in CIDR notation. The error says what was expected.

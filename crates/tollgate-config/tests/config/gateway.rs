@@ -72,9 +72,9 @@ fn every_field_is_read() {
     let proxies: Vec<_> = client.trusted_proxies.iter().map(ToString::to_string).collect();
     assert_eq!(proxies, ["10.0.0.0/8", "192.0.2.1/32", "2001:db8::/32"]);
     assert_eq!((client.max_hops, client.ipv6_prefix, client.strict), (2, 56, true));
-    assert_eq!(client.forwarded_header, "Forwarded");
+    assert_eq!(client.forwarded_header, "forwarded");
     let header = client.header.as_ref().unwrap();
-    assert_eq!((header.name.as_str(), header.on_missing), ("X-Api-Key", OnMissing::Address));
+    assert_eq!((header.name.as_str(), header.on_missing), ("x-api-key", OnMissing::Address));
     assert!(header.only_from_proxies);
     assert!(gateway.endpoint.fold_case && gateway.endpoint.allow_escaped_slash);
     assert!(!gateway.endpoint.keep_slashes);

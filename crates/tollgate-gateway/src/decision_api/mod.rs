@@ -5,82 +5,80 @@
 
 mod options;
 mod question;
+mod results;
 
-use std::time::Duration;
-
-use hyper::StatusCode;
-use hyper::header::{CACHE_CONTROL, HeaderValue, RETRY_AFTER};
-use tollgate_json::ResultJson;
+use hyper::{Method, StatusCode};
 
 use crate::gate::Gate;
 use crate::http::answer::{self, Answer};
+use crate::http::door::only;
 use crate::http::problem::Problem;
 use crate::http::{Received, body};
 use options::Options;
 use question::{Asked, Question};
+use results::{ResultWithLimits, Results};
 
 /// The path under which calls are decided.
 pub(crate) const ALLOW: &str = "/v1/allow";
 
-/// Decides what a body asks.
-pub(crate) async fn allow(mut received: Received, gate: &Gate) -> Result<Answer, Problem> {
-    let options = Options::parse(received.request.uri().query()).map_err(Problem::bad_request)?;
+/// The path under which they are only looked at.
+pub(crate) const PEEK: &str = "/v1/peek";
+
+/// The path of the API's description.
+pub(crate) const OPENAPI: &str = "/openapi.json";
+
+/// What is wanted of a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Asks {
+    /// That it is decided, and charged if it is allowed.
+    ToAllow,
+    /// What it would be answered, and that it charges nothing.
+    ToPeek,
+}
+
+/// Answers what a body asks.
+pub(crate) async fn answer(
+    mut received: Received,
+    gate: &Gate,
+    asks: Asks,
+) -> Result<Answer, Problem> {
+    only(&received, &[Method::POST], "POST")?;
+    let query = received.request.uri().query();
+    let options = Options::parse(query, asks).map_err(Problem::bad_request)?;
     let body = body::read(received.request.body_mut(), gate, received.door).await?;
     let started = gate.now();
     let asked = Asked::parse(&body).map_err(Problem::bad_request)?;
-    let answer = decide(gate, &asked).into_answer(options);
-    let took = Duration::from_nanos(gate.now().nanos_since(started));
-    gate.metrics.record_answer(received.door, took);
+    let answer = decide(gate, &asked, asks, options).into_answer(options);
+    gate.record_answer(received.door, started);
     Ok(answer)
 }
 
-/// Decides everything that was asked, in order and by one reading of the clock.
-fn decide(gate: &Gate, asked: &Asked<'_>) -> Results {
-    match asked {
-        Asked::One(question) => Results::One((&gate.decide(&question.call())).into()),
-        Asked::List(questions) => {
+/// The API's description, in `OpenAPI` 3.1.
+pub(crate) fn openapi() -> Answer {
+    answer::of_type(StatusCode::OK, answer::JSON, include_str!("openapi.json"))
+}
+
+/// Decides everything that was asked, in order; calls that are charged, by one reading of the clock.
+fn decide(gate: &Gate, asked: &Asked<'_>, asks: Asks, options: Options) -> Results {
+    match (asked, asks) {
+        (Asked::One(question), _) if options.with_limits => {
+            Results::OneWithLimits(ResultWithLimits::of(&gate.decide_each(&question.call())))
+        }
+        (Asked::List(questions), _) if options.with_limits => {
+            let decided = questions.iter().map(|question| gate.decide_each(&question.call()));
+            Results::ListWithLimits(decided.map(|each| ResultWithLimits::of(&each)).collect())
+        }
+        (Asked::One(question), Asks::ToAllow) => {
+            Results::One((&gate.decide(&question.call())).into())
+        }
+        (Asked::One(question), Asks::ToPeek) => Results::One((&gate.look(&question.call())).into()),
+        (Asked::List(questions), Asks::ToAllow) => {
             let calls: Vec<_> = questions.iter().map(Question::call).collect();
             Results::List(gate.decide_many(&calls).iter().map(Into::into).collect())
         }
-    }
-}
-
-/// What was decided.
-enum Results {
-    One(ResultJson),
-    List(Vec<ResultJson>),
-}
-
-impl Results {
-    fn as_slice(&self) -> &[ResultJson] {
-        match self {
-            Self::One(result) => std::slice::from_ref(result),
-            Self::List(results) => results,
-        }
-    }
-
-    /// The answer in HTTP. Where denials show in the status, one of them is enough.
-    fn into_answer(self, options: Options) -> Answer {
-        let mut denied = self.as_slice().iter().filter(|result| !result.allowed).peekable();
-        if !options.denials_show || denied.peek().is_none() {
-            return self.into_json(StatusCode::OK);
-        }
-        // The whole list would be allowed no sooner than the last of them. Without a wait there is no promise.
-        let waits: Option<Vec<u64>> = denied.map(|result| result.retry_after_ms).collect();
-        let wait = waits.and_then(|waits| waits.into_iter().max());
-        let mut answer = self.into_json(StatusCode::TOO_MANY_REQUESTS);
-        let headers = answer.headers_mut();
-        headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
-        if let Some(millis) = wait {
-            headers.insert(RETRY_AFTER, HeaderValue::from(millis.div_ceil(1_000)));
-        }
-        answer
-    }
-
-    fn into_json(self, status: StatusCode) -> Answer {
-        match self {
-            Self::One(result) => answer::json(status, &result),
-            Self::List(results) => answer::json(status, &results),
+        (Asked::List(questions), Asks::ToPeek) => {
+            let looks = questions.iter().map(|question| gate.look(&question.call()));
+            Results::List(looks.map(|decided| (&decided).into()).collect())
         }
     }
 }

@@ -18,7 +18,8 @@ use crate::http::problem::{PROBLEM_JSON, Problem};
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Saying<'a> {
     pub(super) said: &'a Said,
-    pub(super) policy: &'a EntryPolicy,
+    /// The figures, and what clients are told of the limits they are of; none where no limit speaks.
+    pub(super) told: Option<(&'a RateLimitResult, &'a EntryPolicy)>,
     /// The unit of time of the limit that speaks.
     pub(super) unit: Unit,
 }
@@ -42,8 +43,8 @@ pub(super) fn of(sayings: &[Saying<'_>], answers: &Answers) -> RateLimitResponse
 /// The fields of the result of which least remains, where a limit holds at all.
 fn fields_of_allowed(sayings: &[Saying<'_>], answers: &Answers) -> HeaderMap {
     let mut fields = HeaderMap::new();
-    let results = sayings.iter().filter_map(|saying| Some((saying.said.result()?, saying.policy)));
-    if let Some((result, policy)) = results.min_by_key(|(result, _)| result.remaining()) {
+    let told = sayings.iter().filter_map(|saying| saying.told);
+    if let Some((result, policy)) = told.min_by_key(|(result, _)| result.remaining()) {
         answers.add_fields(result, policy, &Caller::default(), &mut fields);
     }
     fields
@@ -58,22 +59,20 @@ fn to_add(fields: &HeaderMap) -> Vec<HeaderValue> {
 impl Saying<'_> {
     /// How long the descriptor says to wait; longest of all, where no wait will do.
     fn wait(&self) -> u64 {
-        self.said.result().and_then(RateLimitResult::retry_after_ms).unwrap_or(u64::MAX)
+        self.told.and_then(|(result, _)| result.retry_after_ms()).unwrap_or(u64::MAX)
     }
 
     /// The fields and the body of a denial.
     fn denial(&self, answers: &Answers) -> (HeaderMap, Vec<u8>) {
-        let detail = match self.said {
-            Said::Endpoint(result) | Said::Own(result) => {
-                let denial = answers.denial(result, self.policy, &Caller::default());
-                let (parts, body) = denial.into_parts();
-                return (parts.headers, body.into_bytes());
-            }
-            Said::Unclear => {
-                "the request has a path or another value that can be read in more than one way, \
-                 so no limit can be found for it; send it in its plain form"
-            }
-            Said::Nothing | Said::Never => "the limit is no request at all; no wait will help",
+        if let Some((result, policy)) = self.told {
+            let (parts, body) = answers.denial(result, policy, &Caller::default()).into_parts();
+            return (parts.headers, body.into_bytes());
+        }
+        let detail = if matches!(self.said, Said::Unclear) {
+            "the request has a path or another value that can be read in more than one way, so no \
+             limit can be found for it; send it in its plain form"
+        } else {
+            "the limit is no request at all; no wait will help"
         };
         let problem = Problem::new(StatusCode::TOO_MANY_REQUESTS, detail);
         let fields = HeaderMap::from_iter([(CONTENT_TYPE, PROBLEM_JSON)]);

@@ -5,36 +5,36 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use arc_swap::{ArcSwap, Guard};
-use tollgate::{Config, PolicySummary, RateLimitResult};
+use tollgate::{PolicySummary, RateLimitResult};
 use tollgate_config::{EnvoyRule, GatewayConfig};
-use tollgate_http::Policies;
 
 use super::mapping::Mapping;
+use super::names::Forms;
 use super::wire::Unit;
 use crate::gate::Gate;
+use crate::http::rules::HttpRules;
 
 /// What the config in force comes to.
 #[derive(Debug)]
 pub(super) struct Current {
     settings: Arc<GatewayConfig>,
-    config: Arc<Config>,
+    pub(super) http: Arc<HttpRules>,
     pub(super) mapping: Mapping,
-    pub(super) policies: Policies,
     units: HashMap<Option<String>, Vec<(Option<String>, Unit)>>,
 }
 
 impl Current {
     pub(super) fn of(gate: &Gate) -> Self {
-        let (settings, config) = (Arc::clone(&gate.settings()), gate.limiter().config());
+        let (settings, http) = (Arc::clone(&gate.settings()), Arc::clone(&gate.http()));
         // Where a reload takes the door out of the config, it stays until the gateway ends: listeners are opened at
         // the start alone.
-        let rules = settings.envoy.as_ref().map(|envoy| Mapping::new(&envoy.rules));
+        let rules = settings.envoy.as_ref().map(|envoy| envoy.rules.clone());
+        let forms = Forms::of(&http);
         Self {
-            mapping: rules.unwrap_or_else(|| Mapping::new(&EnvoyRule::defaults())),
-            policies: Policies::of(&config),
-            units: config.policies().map(|policy| units_of(&policy)).collect(),
+            mapping: Mapping::new(&rules.unwrap_or_else(EnvoyRule::defaults), forms),
+            units: gate.limiter().config().policies().map(|policy| units_of(&policy)).collect(),
             settings,
-            config,
+            http,
         }
     }
 
@@ -42,7 +42,7 @@ impl Current {
     pub(super) fn in_force(kept: &ArcSwap<Self>, gate: &Gate) -> Guard<Arc<Self>> {
         let current = kept.load();
         let is_current = Arc::ptr_eq(&current.settings, &gate.settings())
-            && Arc::ptr_eq(&current.config, &gate.limiter().config());
+            && Arc::ptr_eq(&current.http, &gate.http());
         if is_current {
             return current;
         }

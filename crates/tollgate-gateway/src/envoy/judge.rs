@@ -64,14 +64,6 @@ impl Said {
             Self::Endpoint(result) | Self::Own(result) => result.allowed(),
         }
     }
-
-    /// The figures of the limit that speaks, if one does.
-    pub(super) const fn result(&self) -> Option<&RateLimitResult> {
-        match self {
-            Self::Nothing | Self::Unclear | Self::Never => None,
-            Self::Endpoint(result) | Self::Own(result) => Some(result),
-        }
-    }
 }
 
 impl<'a> Asked<'a> {

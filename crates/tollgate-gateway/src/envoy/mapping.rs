@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use tollgate::Call;
 use tollgate_config::{EnvoyRule, Piece};
 
-use super::names;
+use super::names::{self, Forms};
 use super::wire::rate_limit_descriptor::Entry;
 
 /// Which rule holds for which descriptors.
@@ -17,6 +17,7 @@ use super::wire::rate_limit_descriptor::Entry;
 pub(super) struct Mapping {
     by_domain: HashMap<String, Rules>,
     any_domain: Rules,
+    forms: Forms,
 }
 
 /// Rules by the keys of their descriptors, which are in order and made one name.
@@ -66,8 +67,8 @@ impl Named<'_> {
 }
 
 impl Mapping {
-    pub(super) fn new(rules: &[EnvoyRule]) -> Self {
-        let mut mapping = Self { by_domain: HashMap::new(), any_domain: Rules::new() };
+    pub(super) fn new(rules: &[EnvoyRule], forms: Forms) -> Self {
+        let mut mapping = Self { by_domain: HashMap::new(), any_domain: Rules::new(), forms };
         for rule in rules {
             let rules = match &rule.domain {
                 Some(domain) => mapping.by_domain.entry(domain.clone()).or_default(),
@@ -87,9 +88,11 @@ impl Mapping {
         let Some(rule) = of_domain.or_else(|| self.any_domain.get(&keys)) else {
             return Meaning::Nothing;
         };
-        let Some(endpoint) = rule.endpoint(domain, entries) else { return Meaning::Unclear };
+        let Some(endpoint) = rule.endpoint(domain, entries, &self.forms) else {
+            return Meaning::Unclear;
+        };
         let client = rule.client.iter().filter_map(|place| entries.get(*place).copied());
-        let client = names::client(&client.collect::<Vec<_>>());
+        let client = self.forms.client(&client.collect::<Vec<_>>());
         let tenant = rule.tenant.map(|place| value_at(place, entries));
         Meaning::Call(Named { endpoint, client, tenant })
     }
@@ -113,7 +116,12 @@ impl Rule {
     }
 
     /// The endpoint's name; `None` where a path has no normal form, or a value holds the text that is to follow it.
-    fn endpoint<'a>(&self, domain: &'a str, entries: &[&'a Entry]) -> Option<Cow<'a, str>> {
+    fn endpoint<'a>(
+        &self,
+        domain: &'a str,
+        entries: &[&'a Entry],
+        forms: &Forms,
+    ) -> Option<Cow<'a, str>> {
         let Some(parts) = &self.endpoint else { return Some(Cow::Borrowed(domain)) };
         let mut name = String::new();
         let following = parts.iter().skip(1).map(Some).chain([None]);
@@ -121,10 +129,10 @@ impl Rule {
             match (part, following) {
                 (Part::Text(text), _) => name.push_str(text),
                 (Part::Value(place), None) => {
-                    name.push_str(&names::endpoint_value(value_at(*place, entries))?);
+                    name.push_str(&forms.endpoint_value(value_at(*place, entries))?);
                 }
                 (Part::Value(place), Some(Part::Text(text))) => {
-                    let value = names::endpoint_value(value_at(*place, entries))?;
+                    let value = forms.endpoint_value(value_at(*place, entries))?;
                     let value = if text == " " { names::method(&value) } else { &*value };
                     name.push_str(Some(value).filter(|value| !value.contains(text.as_str()))?);
                 }
@@ -155,6 +163,10 @@ mod tests {
         entries
     }
 
+    fn mapping(rules: &[EnvoyRule]) -> Mapping {
+        Mapping::new(rules, Forms::by_default())
+    }
+
     /// The endpoint, the client and the tenant that a descriptor names; or why it names none.
     fn named(mapping: &Mapping, values: &[(&str, &str)]) -> Result<[String; 3], &'static str> {
         let entries = entries(values);
@@ -168,7 +180,7 @@ mod tests {
     }
 
     fn by_default(values: &[(&str, &str)]) -> Result<[String; 3], &'static str> {
-        named(&Mapping::new(&EnvoyRule::defaults()), values)
+        named(&mapping(&EnvoyRule::defaults()), values)
     }
 
     #[test]
@@ -209,7 +221,7 @@ mod tests {
         let any = rule(&["user"], "any", &["user"]);
         let mut of_api = rule(&["user"], "of api", &["user"]);
         of_api.domain = Some("api".to_owned());
-        let mapping = Mapping::new(&[of_api, any]);
+        let mapping = mapping(&[of_api, any]);
         let [endpoint, ..] = named(&mapping, &[("user", "bob")]).unwrap();
         assert_eq!(endpoint, "of api");
         let asked = entries(&[("user", "bob")]);
@@ -219,7 +231,7 @@ mod tests {
 
     #[test]
     fn a_value_that_holds_the_text_behind_it_names_no_endpoint() {
-        let mapping = Mapping::new(&[rule(&["one", "other"], "{one}-{other}", &[])]);
+        let mapping = mapping(&[rule(&["one", "other"], "{one}-{other}", &[])]);
         let named = |one, other| named(&mapping, &[("one", one), ("other", other)]);
         assert_eq!(named("a", "b-c").unwrap()[0], "a-b-c");
         assert_eq!(named("a-b", "c"), Err("unclear"));
@@ -236,7 +248,7 @@ mod tests {
 
     #[test]
     fn s13_parts_of_a_client_cannot_be_shifted() {
-        let mapping = Mapping::new(&[rule(&["one", "other"], "x", &["one", "other"])]);
+        let mapping = mapping(&[rule(&["one", "other"], "x", &["one", "other"])]);
         let client =
             |one, other| named(&mapping, &[("one", one), ("other", other)]).unwrap()[1].clone();
         let values =

@@ -6,9 +6,10 @@ use std::fmt::Write;
 use std::net::IpAddr;
 
 use http::{HeaderMap, Method};
-use tollgate_http::{ClientAddress, Clients, EndpointRules, Identified};
+use tollgate_http::{Clients, EndpointRules, Identified};
 
 use super::wire::rate_limit_descriptor::Entry;
+use crate::http::rules::HttpRules;
 
 /// The key under which Envoy gives the address of the client.
 const ADDRESS: &str = "remote_address";
@@ -23,40 +24,59 @@ pub(super) fn tuple<T: AsRef<str>>(texts: impl IntoIterator<Item = T>) -> String
     })
 }
 
-/// The client that these entries are: an address alone in the form of the other doors, anything else as a list in which
-/// each value stands behind its key and its length.
-pub(super) fn client(entries: &[&Entry]) -> String {
-    if let [entry] = entries
-        && let Some(address) = address(entry)
-    {
-        return address;
-    }
-    entries.iter().fold(String::new(), |mut client, entry| {
-        let value = address(entry).map_or(Cow::Borrowed(&*entry.value), Cow::Owned);
-        // Writing to a text cannot fail.
-        let _written = write!(client, "{}/{}:{value}", entry.key, value.len());
-        client
-    })
+/// The forms that addresses and paths are brought into, which are those of the other doors.
+#[derive(Debug)]
+pub(super) struct Forms {
+    addresses: Clients,
+    endpoints: EndpointRules,
 }
 
-/// What counts as one client of an address: itself, or the network of an IPv6 address.
-fn address(entry: &Entry) -> Option<String> {
-    let address: IpAddr = Some(&entry.value).filter(|_| entry.key == ADDRESS)?.parse().ok()?;
-    let clients = Clients::by_address(ClientAddress::of_peer());
-    match clients.identify(address, &HeaderMap::new()) {
-        Identified::Client(client) => Some(client.as_str().to_owned()),
-        Identified::Skipped | Identified::Refused(_) => None,
+impl Forms {
+    pub(super) fn of(http: &HttpRules) -> Self {
+        Self { addresses: Clients::by_address(http.address.clone()), endpoints: http.endpoints }
     }
-}
 
-/// A value as it is part of an endpoint's name: a path in its normal form, as at the other doors. `None` where a path
-/// has none, since servers read it in more than one way.
-pub(super) fn endpoint_value(value: &str) -> Option<Cow<'_, str>> {
-    if !value.starts_with('/') {
-        return Some(Cow::Borrowed(value));
+    /// Those of a config that says nothing of them.
+    #[cfg(test)]
+    pub(super) fn by_default() -> Self {
+        let addresses = Clients::by_address(tollgate_http::ClientAddress::of_peer());
+        Self { addresses, endpoints: EndpointRules::new() }
     }
-    let endpoint = EndpointRules::new().endpoint(&Method::GET, value.as_bytes(), None).ok()?;
-    Some(Cow::Owned(endpoint.path().to_owned()))
+
+    /// The client that these entries are: an address alone as at the other doors, anything else as a list in which each
+    /// value stands behind its key and its length.
+    pub(super) fn client(&self, entries: &[&Entry]) -> String {
+        if let [entry] = entries
+            && let Some(address) = self.address(entry)
+        {
+            return address;
+        }
+        entries.iter().fold(String::new(), |mut client, entry| {
+            let value = self.address(entry).map_or(Cow::Borrowed(&*entry.value), Cow::Owned);
+            // Writing to a text cannot fail.
+            let _written = write!(client, "{}/{}:{value}", entry.key, value.len());
+            client
+        })
+    }
+
+    /// What counts as one client of an address: itself, or the network of an IPv6 address.
+    fn address(&self, entry: &Entry) -> Option<String> {
+        let address: IpAddr = Some(&entry.value).filter(|_| entry.key == ADDRESS)?.parse().ok()?;
+        match self.addresses.identify(address, &HeaderMap::new()) {
+            Identified::Client(client) => Some(client.as_str().to_owned()),
+            Identified::Skipped | Identified::Refused(_) => None,
+        }
+    }
+
+    /// A value as it is part of an endpoint's name: a path in its normal form. `None` where a path has none, since
+    /// servers read it in more than one way.
+    pub(super) fn endpoint_value<'a>(&self, value: &'a str) -> Option<Cow<'a, str>> {
+        if !value.starts_with('/') {
+            return Some(Cow::Borrowed(value));
+        }
+        let endpoint = self.endpoints.endpoint(&Method::GET, value.as_bytes(), None).ok()?;
+        Some(Cow::Owned(endpoint.path().to_owned()))
+    }
 }
 
 /// A method as it is judged: what `HEAD` asks is what `GET` asks.
@@ -70,13 +90,17 @@ mod tests {
 
     use super::*;
 
+    fn forms() -> Forms {
+        Forms::by_default()
+    }
+
     fn entry(key: &str, value: &str) -> Entry {
         Entry { key: key.to_owned(), value: value.to_owned() }
     }
 
     fn client_of(values: &[(&str, &str)]) -> String {
         let entries: Vec<_> = values.iter().map(|(key, value)| entry(key, value)).collect();
-        client(&entries.iter().collect::<Vec<_>>())
+        forms().client(&entries.iter().collect::<Vec<_>>())
     }
 
     #[test]
@@ -118,7 +142,7 @@ mod tests {
             ("", Some("")),
             ("/a%2Fb", None),
         ] {
-            assert_eq!(endpoint_value(value).as_deref(), name, "{value}");
+            assert_eq!(forms().endpoint_value(value).as_deref(), name, "{value}");
         }
     }
 
@@ -134,7 +158,7 @@ mod tests {
         #[test]
         fn no_value_stops_the_gateway(value: String, path in "/.{0,40}") {
             client_of(&[("remote_address", &value), ("user", &value)]);
-            let _either_way = (endpoint_value(&value), endpoint_value(&path));
+            let _either_way = (forms().endpoint_value(&value), forms().endpoint_value(&path));
         }
     }
 }

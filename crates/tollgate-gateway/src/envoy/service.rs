@@ -4,10 +4,8 @@
 //! decision that was made stays made.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use arc_swap::ArcSwap;
-use tollgate_http::Answers;
 use tonic::{Request, Response, Status};
 
 use super::answer::{self, Saying};
@@ -27,14 +25,13 @@ pub(super) struct RateLimits {
     gate: Arc<Gate>,
     overrides: Overrides,
     current: ArcSwap<Current>,
-    answers: Answers,
 }
 
 impl RateLimits {
     pub(super) fn new(gate: Arc<Gate>) -> Self {
         let overrides = Overrides::new(gate.environment());
         let current = ArcSwap::from_pointee(Current::of(&gate));
-        Self { gate, overrides, current, answers: Answers::new() }
+        Self { gate, overrides, current }
     }
 
     fn judge(&self, request: &RateLimitRequest) -> Result<RateLimitResponse, Status> {
@@ -49,7 +46,7 @@ impl RateLimits {
         }
         let sayings = asked.iter().zip(&said);
         let sayings = sayings.map(|(asked, said)| self.saying(asked, said, &current));
-        Ok(answer::of(&sayings.collect::<Vec<_>>(), &self.answers))
+        Ok(answer::of(&sayings.collect::<Vec<_>>(), &current.http.answers))
     }
 
     fn ask<'a>(
@@ -67,19 +64,20 @@ impl RateLimits {
     }
 
     fn saying<'a>(&self, asked: &'a Asked<'_>, said: &'a Said, current: &'a Current) -> Saying<'a> {
-        let (policy, unit) = match (asked, said) {
+        let limiter = self.gate.limiter();
+        let (told, unit) = match (asked, said) {
             (Asked::Endpoint(named, _), Said::Endpoint(result)) => {
-                let entry = self.gate.limiter().entry(&named.endpoint);
-                let policy = current.policies.of_entry(entry.as_deref());
-                (policy, current.unit(entry.as_deref(), result))
+                let policy = current.http.policy(limiter, &named.endpoint);
+                let unit = current.unit(limiter.entry(&named.endpoint).as_deref(), result);
+                (Some((result, policy)), unit)
             }
-            (Asked::Own(own, _, unit), _) => (&own.policy, *unit),
-            (Asked::Never(unit), _) => (current.policies.of_entry(None), *unit),
-            (Asked::Nothing | Asked::Unclear | Asked::Endpoint(..), _) => {
-                (current.policies.of_entry(None), Unit::Unknown)
+            (Asked::Own(own, _, unit), Said::Own(result)) => (Some((result, &own.policy)), *unit),
+            (Asked::Never(unit), _) => (None, *unit),
+            (Asked::Nothing | Asked::Unclear | Asked::Endpoint(..) | Asked::Own(..), _) => {
+                (None, Unit::Unknown)
             }
         };
-        Saying { said, policy, unit }
+        Saying { said, told, unit }
     }
 }
 
@@ -106,8 +104,7 @@ impl RateLimitService for RateLimits {
     ) -> Result<Response<RateLimitResponse>, Status> {
         let started = self.gate.now();
         let answer = self.judge(request.get_ref())?;
-        let took = Duration::from_nanos(self.gate.now().nanos_since(started));
-        self.gate.metrics.record_answer(Door::Envoy, took);
+        self.gate.record_answer(Door::Envoy, started);
         Ok(Response::new(answer))
     }
 }

@@ -23,6 +23,13 @@ pub(crate) fn of_type(
     answer
 }
 
+/// An answer without a body.
+pub(crate) fn empty(status: StatusCode) -> Answer {
+    let mut answer = Answer::new(Full::default());
+    *answer.status_mut() = status;
+    answer
+}
+
 /// A short text.
 pub(crate) fn text(body: &'static str) -> Answer {
     of_type(StatusCode::OK, HeaderValue::from_static("text/plain; charset=utf-8"), body)

@@ -5,6 +5,7 @@ pub(crate) mod body;
 pub(crate) mod door;
 mod phase;
 pub(crate) mod problem;
+pub(crate) mod rules;
 mod timed;
 
 use std::convert::Infallible;
@@ -33,7 +34,6 @@ use timed::Timed;
 pub(crate) struct Received {
     pub(crate) request: Request<Incoming>,
     /// Who is at the other end of the connection.
-    #[expect(dead_code, reason = "for doors that are being built")]
     pub(crate) peer: SocketAddr,
     /// Which door it came through.
     pub(crate) door: Door,

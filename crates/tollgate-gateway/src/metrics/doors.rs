@@ -95,6 +95,7 @@ impl Durations {
 struct DoorFigures {
     connected: AtomicU64,
     connections: AtomicU64,
+    untrusted_forwarding: AtomicU64,
     limits: [AtomicU64; LimitHit::ALL.len()],
     durations: Durations,
 }
@@ -143,6 +144,10 @@ impl DoorMetrics {
         }
     }
 
+    pub(super) fn record_untrusted_forwarding(&self, door: Door) {
+        self.of(door).untrusted_forwarding.fetch_add(1, Ordering::Relaxed);
+    }
+
     pub(super) fn encode(&self, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
         let each = |figure: fn(&DoorFigures) -> &AtomicU64| {
             Door::ALL.map(|door| (door, figure(self.of(door)).load(Ordering::Relaxed)))
@@ -154,6 +159,11 @@ impl DoorMetrics {
         let taken = each(|door| &door.connections)
             .map(|(door, taken)| ([("door", door.name())], ConstCounter::new(taken)));
         encode(encoder, "connections", "Connections taken", taken)?;
+
+        let untrusted = each(|door| &door.untrusted_forwarding)
+            .map(|(door, times)| ([("door", door.name())], ConstCounter::new(times)));
+        let help = "Requests that said where they came from, and not from a trusted proxy";
+        encode(encoder, "untrusted_forwarding", help, untrusted)?;
 
         let limits = Door::ALL.into_iter().flat_map(|door| {
             LimitHit::ALL.into_iter().zip(&self.of(door).limits).map(move |(hit, times)| {

@@ -70,6 +70,11 @@ impl Metrics {
         self.envoy.record(outcome);
     }
 
+    /// Counts a request from no trusted proxy that says where it came from, which was not believed.
+    pub(crate) fn record_untrusted_forwarding(&self, door: Door) {
+        self.doors.record_untrusted_forwarding(door);
+    }
+
     /// Every figure as it stands, in Prometheus's text format.
     pub(crate) fn render(&self) -> Result<String, fmt::Error> {
         let mut text = String::new();

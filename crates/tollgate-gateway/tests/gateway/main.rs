@@ -1,0 +1,8 @@
+//! A gateway in this process, on a clock that the tests move, as clients see it over HTTP.
+#![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+
+mod forward_auth;
+mod openapi;
+mod peek;
+mod running;
+mod scenarios;
