@@ -50,8 +50,8 @@ impl Current {
         kept.load()
     }
 
-    /// The unit of time of the limit that speaks by a result, which an entry's limits gave; unknown, where its window is
-    /// not one of Envoy's units.
+    /// The unit of time of the limit that speaks by a result, one of an entry's; unknown, where its window is not one of
+    /// Envoy's units.
     pub(super) fn unit(&self, entry: Option<&str>, result: &RateLimitResult) -> Unit {
         let units = self.units.get(&entry.map(str::to_owned)).map(Vec::as_slice);
         let is_it = |(name, _): &&(Option<String>, Unit)| name.as_deref() == result.limit_name();

@@ -1,7 +1,7 @@
 //! What is asked of a request's descriptors, and decided of all of them together.
 //!
-//! Each descriptor is a decision of its own, in the order they came. If one says no, the request does not go on, so what
-//! the others charged for it is given back: a denial costs nothing. (The reference service keeps what it charged.)
+//! Each descriptor is a decision of its own, in the order they came. If one says no, the request does not go on, so
+//! what the others charged for it is given back: a denial costs nothing. (The reference service keeps what it charged.)
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use tollgate::{Decided, Limiter, RateLimitResult, Receipt, Request};
 
 use super::mapping::{Meaning, Named};
 use super::names;
-use super::overrides::{Overrides, OwnLimiter, TooManyLimits};
+use super::own_limits::{OwnLimiter, OwnLimits, TooManyLimits};
 use super::question::{OwnLimit, Question};
 use super::wire::Unit;
 use crate::gate::Gate;
@@ -71,7 +71,7 @@ impl<'a> Asked<'a> {
     pub(super) fn new(
         question: &Question<'a>,
         (domain, meaning): (&str, Meaning<'a>),
-        overrides: &Overrides,
+        own_limits: &OwnLimits,
         gate: &Gate,
     ) -> Result<Self, TooManyLimits> {
         match (meaning, question.limit) {
@@ -80,7 +80,7 @@ impl<'a> Asked<'a> {
             (Meaning::Call(named), None) => Ok(Self::Endpoint(named, question.hits)),
             (_, Some(OwnLimit::Nothing(unit))) => Ok(Self::Never(unit)),
             (meaning, Some(OwnLimit::Window(window, unit))) => {
-                let own = overrides.limiter(window, gate.now())?;
+                let own = own_limits.limiter(window, gate.now())?;
                 let key = own.limiter.key(&counted_as(question, domain, &meaning, gate));
                 let request = Request::new(key).cost(question.hits.unwrap_or(1));
                 Ok(Self::Own(own, request, unit))

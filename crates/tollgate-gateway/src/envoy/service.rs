@@ -11,7 +11,7 @@ use tonic::{Request, Response, Status};
 use super::answer::{self, Saying};
 use super::current::Current;
 use super::judge::{Asked, Said, decide_together};
-use super::overrides::{LIMITS_MAX, Overrides, TooManyLimits};
+use super::own_limits::{LIMITS_MAX, OwnLimits, TooManyLimits};
 use super::question::{self, Question, QuestionFault};
 use super::wire::rate_limit_service_server::RateLimitService;
 use super::wire::{RateLimitRequest, RateLimitResponse, Unit};
@@ -23,15 +23,15 @@ use crate::metrics::LimitHit;
 #[derive(Debug)]
 pub(super) struct RateLimits {
     gate: Arc<Gate>,
-    overrides: Overrides,
+    own_limits: OwnLimits,
     current: ArcSwap<Current>,
 }
 
 impl RateLimits {
     pub(super) fn new(gate: Arc<Gate>) -> Self {
-        let overrides = Overrides::new(gate.environment());
+        let own_limits = OwnLimits::new(gate.environment());
         let current = ArcSwap::from_pointee(Current::of(&gate));
-        Self { gate, overrides, current }
+        Self { gate, own_limits, current }
     }
 
     fn judge(&self, request: &RateLimitRequest) -> Result<RateLimitResponse, Status> {
@@ -56,9 +56,9 @@ impl RateLimits {
         current: &Current,
     ) -> Result<Asked<'a>, TooManyLimits> {
         let meaning = current.mapping.meaning(domain, &question.entries);
-        let asked = Asked::new(question, (domain, meaning), &self.overrides, &self.gate);
+        let asked = Asked::new(question, (domain, meaning), &self.own_limits, &self.gate);
         if asked.is_err() {
-            self.gate.metrics.record_limit(Door::Envoy, LimitHit::Overrides);
+            self.gate.metrics.record_limit(Door::Envoy, LimitHit::OwnLimits);
         }
         asked
     }

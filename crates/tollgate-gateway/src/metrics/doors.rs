@@ -31,7 +31,7 @@ pub(crate) enum LimitHit {
     /// An answer was not taken for too long.
     WriteTime,
     /// As many limits that came with requests were in use as may be.
-    Overrides,
+    OwnLimits,
 }
 
 impl LimitHit {
@@ -43,7 +43,7 @@ impl LimitHit {
         Self::BodyTime,
         Self::IdleTime,
         Self::WriteTime,
-        Self::Overrides,
+        Self::OwnLimits,
     ];
 
     const fn name(self) -> &'static str {
@@ -55,7 +55,7 @@ impl LimitHit {
             Self::BodyTime => "body_time",
             Self::IdleTime => "idle_time",
             Self::WriteTime => "write_time",
-            Self::Overrides => "overrides",
+            Self::OwnLimits => "own_limits",
         }
     }
 }

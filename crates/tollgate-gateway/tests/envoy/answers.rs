@@ -153,6 +153,24 @@ async fn where_no_limit_holds_none_is_told() {
 }
 
 #[tokio::test]
+async fn what_the_config_says_of_the_other_doors_holds_here_too() {
+    let lines =
+        "  fields: xRateLimit\n  client: { ipv6Prefix: 48 }\n  endpoint: { foldCase: true }";
+    let limits = format!(
+        "{TWO_A_MINUTE}\nendpoints:\n  - {{ endpoint: /login, algorithm: FixedWindow, \
+         algoConfig: {{ maxRequests: 1, window: 1h }} }}"
+    );
+    let served = Served::with(&limits, lines).await;
+    let mut client = served.client().await;
+    let answer = client.answer(&[call("GET", "/LogIn", "2001:db8:1:2::1")]).await;
+    assert_eq!(header(&answer, "x-ratelimit-limit"), Some("1"));
+    assert_eq!(header(&answer, "ratelimit"), None);
+    assert!(!client.allows(call("GET", "/login", "2001:db8:1:3::1")).await);
+    assert!(client.allows(call("GET", "/login", "2001:db8:2::1")).await);
+    served.stop().await;
+}
+
+#[tokio::test]
 async fn s17_the_same_calls_are_decided_as_by_the_library() {
     let served = Served::new(
         "default: { algorithm: TokenBucket, algoConfig: { capacity: 5, refill: 2/s } }",

@@ -11,7 +11,7 @@ mod answers;
 mod callers;
 mod company;
 mod generated;
-mod overrides;
+mod own_limits;
 mod proxy;
 mod refused;
 mod support;

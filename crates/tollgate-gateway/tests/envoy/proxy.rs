@@ -17,6 +17,8 @@ use tempfile::TempDir;
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::net::TcpListener;
 use tokio::process::{Child, Command};
+use tollgate::LimiterFactory;
+use tollgate_config::Format;
 
 use crate::support::Served;
 
@@ -144,6 +146,28 @@ async fn get(url: &str, fields: &[(&'static str, &'static str)]) -> Answer {
         Answer { status: answer.status().as_u16(), fields: answer.headers().clone(), body }
     };
     tokio::task::spawn_blocking(ask).await.unwrap()
+}
+
+#[test]
+fn the_limits_that_are_shipped_are_valid_and_in_the_guide() {
+    let root = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."));
+    let file = root.join("deploy/envoy/tollgate.yaml");
+    let (_, gateway) = tollgate_config::load_gateway(&file, &LimiterFactory::new()).unwrap();
+    assert!(shipped().contains(gateway.envoy.unwrap().listen.split_once(':').unwrap().1));
+    let guide = fs::read_to_string(root.join("docs/guide/envoy.md")).unwrap();
+    let shown = format!("```yaml\n{}```", fs::read_to_string(file).unwrap());
+    assert!(guide.contains(&shown), "the guide does not show deploy/envoy/tollgate.yaml");
+}
+
+#[test]
+fn the_rules_in_the_guide_are_valid() {
+    let guide = include_str!("../../../../docs/guide/envoy.md");
+    let rules = guide.split("```").find_map(|block| block.strip_prefix("yaml\ngateway:")).unwrap();
+    let text = format!("default: {{ unlimited: true }}\ngateway:{rules}");
+    let factory = LimiterFactory::new();
+    let (_, gateway) =
+        tollgate_config::parse_gateway(&text, Format::Yaml, "envoy.md", &factory).unwrap();
+    assert_eq!(gateway.envoy.unwrap().rules.len(), 2);
 }
 
 #[tokio::test]

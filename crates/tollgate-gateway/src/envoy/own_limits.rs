@@ -21,7 +21,7 @@ const KEYS_MAX: u64 = 65_536;
 
 /// The limits that came with requests and are in use.
 #[derive(Debug)]
-pub(super) struct Overrides {
+pub(super) struct OwnLimits {
     environment: Environment,
     in_use: Mutex<BTreeMap<(u32, Duration), InUse>>,
 }
@@ -44,7 +44,7 @@ struct InUse {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct TooManyLimits;
 
-impl Overrides {
+impl OwnLimits {
     /// None yet; they will decide on the clock of `environment`.
     pub(super) const fn new(environment: Environment) -> Self {
         Self { environment, in_use: Mutex::new(BTreeMap::new()) }
@@ -78,7 +78,7 @@ impl Overrides {
 impl OwnLimiter {
     fn new(limit: FixedWindow, environment: &Environment) -> Self {
         let limiter = Keyed::with(limit, KEYS_MAX, OnFull::Overflow, environment);
-        Self { limiter, policy: EntryPolicy::of_limit("override", &AnyAlgorithm::new(limit)) }
+        Self { limiter, policy: EntryPolicy::of_limit("request", &AnyAlgorithm::new(limit)) }
     }
 }
 
@@ -102,15 +102,15 @@ mod tests {
         FixedWindow::new(u32::try_from(requests).unwrap(), SECOND).unwrap()
     }
 
-    fn overrides() -> Overrides {
-        Overrides::new(Environment::with_clock(ManualClock::new()))
+    fn own_limits() -> OwnLimits {
+        OwnLimits::new(Environment::with_clock(ManualClock::new()))
     }
 
     #[test]
     fn requests_with_the_same_limit_share_its_counts_and_others_do_not() {
-        let overrides = overrides();
+        let own_limits = own_limits();
         let allowed = |requests, key| {
-            let limiter = overrides.limiter(limit(requests), Time::ZERO).unwrap();
+            let limiter = own_limits.limiter(limit(requests), Time::ZERO).unwrap();
             limiter.limiter.allow(key).allowed()
         };
         assert_eq!([1, 1, 2].map(|requests| allowed(requests, "alice")), [true, false, true]);
@@ -119,17 +119,17 @@ mod tests {
 
     #[test]
     fn one_limit_more_than_may_be_is_refused_until_one_has_no_open_window() {
-        let overrides = overrides();
+        let own_limits = own_limits();
         for requests in 1..=LIMITS_MAX {
-            overrides.limiter(limit(requests), Time::from_millis(5)).unwrap();
+            own_limits.limiter(limit(requests), Time::from_millis(5)).unwrap();
         }
-        let one_more = |at| overrides.limiter(limit(LIMITS_MAX + 1), Time::from_millis(at));
+        let one_more = |at| own_limits.limiter(limit(LIMITS_MAX + 1), Time::from_millis(at));
         assert_eq!(one_more(1_004).unwrap_err(), TooManyLimits);
         // Those in use are not affected, and use keeps them.
-        overrides.limiter(limit(1), Time::from_millis(900)).unwrap();
-        let held = overrides.limiter(limit(2), Time::from_millis(5)).unwrap();
+        own_limits.limiter(limit(1), Time::from_millis(900)).unwrap();
+        let held = own_limits.limiter(limit(2), Time::from_millis(5)).unwrap();
         one_more(1_005).unwrap();
-        let kept: Vec<_> = overrides.in_use.lock().keys().map(|(requests, _)| *requests).collect();
+        let kept: Vec<_> = own_limits.in_use.lock().keys().map(|(requests, _)| *requests).collect();
         assert_eq!(kept, [1, 2, 65]);
         drop(held);
     }

@@ -36,7 +36,7 @@ async fn a_limit_that_comes_with_a_request_holds_instead_of_the_configs() {
     assert_eq!(client.status(asked.clone()).await, status(Code::Ok, 0));
     let denied = client.answer(std::slice::from_ref(&asked)).await;
     assert_eq!(denied.statuses, [status(Code::OverLimit, 0)]);
-    assert_eq!(header(&denied, "ratelimit-policy"), Some("\"override\";q=2;w=1"));
+    assert_eq!(header(&denied, "ratelimit-policy"), Some("\"request\";q=2;w=1"));
     assert_eq!(header(&denied, "retry-after"), Some("1"));
     assert_eq!(client.status(search("203.0.113.7")).await.limit_remaining, 99);
     served.clock.advance(Duration::from_secs(1));
@@ -118,7 +118,7 @@ async fn so_many_different_ones_are_in_use_and_one_more_is_refused_and_counted()
     let refused = client.ask(request(&[free.clone(), asked(65)])).await.unwrap_err();
     assert_eq!(refused.code(), Grpc::ResourceExhausted);
     assert!(refused.message().contains("64 different ones"), "{refused}");
-    let hits_of = "tollgate_gateway_limits_hit_total{door=\"envoy\",limit=\"overrides\"}";
+    let hits_of = "tollgate_gateway_limits_hit_total{door=\"envoy\",limit=\"own_limits\"}";
     assert_eq!(served.metric(hits_of).await, 1);
     // Nothing of the refused request was charged, and those in use go on.
     assert_eq!(client.status(free).await.limit_remaining, 99);
