@@ -50,7 +50,7 @@ impl Current {
         kept.load()
     }
 
-    /// The unit of time of the limit that speaks by a result, one of an entry's; unknown, where its window is not one of
+    /// The unit of time of the limit that speaks by a result, one of an entry's; unknown, where its window is none of
     /// Envoy's units.
     pub(super) fn unit(&self, entry: Option<&str>, result: &RateLimitResult) -> Unit {
         let units = self.units.get(&entry.map(str::to_owned)).map(Vec::as_slice);

@@ -216,11 +216,7 @@ async fn envoy_serves_what_is_allowed_and_says_of_a_denial_what_the_gateway_says
 #[tokio::test]
 async fn envoys_own_fields_are_made_of_the_statuses() {
     let (upstream, served) = (Upstream::start().await, Served::new(LIMITS).await);
-    let filter = "domain: api\n";
-    let with_fields =
-        "domain: api\n                      enable_x_ratelimit_headers: DRAFT_VERSION_03\n";
-    assert!(shipped().contains(filter));
-    let config = shipped().replace(filter, with_fields);
+    let config = shipped_with("domain: api", &["enable_x_ratelimit_headers: DRAFT_VERSION_03"]);
     let envoy = Envoy::start(&config, &upstream, &served).await;
     served.clock.advance(Duration::from_millis(1));
     for remaining in ["2", "1", "0", "0"] {
@@ -233,6 +229,61 @@ async fn envoys_own_fields_are_made_of_the_statuses() {
     served.clock.advance(Duration::from_millis(59_999));
     let denied = envoy.get("/login").await;
     assert_eq!((denied.status, denied.field("x-ratelimit-reset")), (429, Some("1")));
+    served.stop().await;
+}
+
+/// The shipped config with lines of the same depth behind the one that reads like this.
+fn shipped_with(line: &str, added: &[&str]) -> String {
+    let mut lines: Vec<_> = shipped().lines().map(str::to_owned).collect();
+    let at = lines.iter().position(|known| known.trim_start() == line).unwrap();
+    let indent = " ".repeat(lines[at].len() - line.len());
+    let added = added.iter().map(|added| format!("{indent}{added}"));
+    lines.splice(at + 1..at + 1, added);
+    lines.join("\n")
+}
+
+#[tokio::test]
+async fn a_limit_that_envoy_takes_from_metadata_holds_instead_of_the_configs() {
+    let (upstream, served) = (Upstream::start().await, Served::new(LIMITS).await);
+    let config = shipped_with(
+        "http_filters:",
+        &[
+            "  - name: envoy.filters.http.set_metadata",
+            "    typed_config:",
+            "      '@type': type.googleapis.com/envoy.extensions.filters.http.set_metadata.v3.Config",
+            "      metadata:",
+            "        - metadata_namespace: limits",
+            "          value: { own: { requests_per_unit: 2, unit: HOUR } }",
+        ],
+    );
+    let limit =
+        "limit: { dynamic_metadata: { metadata_key: { key: limits, path: [{ key: own }] } } }";
+    let config =
+        config.replace("- actions:", &format!("- {limit}\n                          actions:"));
+    let envoy = Envoy::start(&config, &upstream, &served).await;
+    for status in [200, 200, 429] {
+        let answer = envoy.get("/other").await;
+        assert_eq!(answer.status, status);
+        assert_eq!(answer.field("ratelimit-policy"), Some("\"request\";q=2;w=3600"));
+    }
+    served.stop().await;
+}
+
+#[tokio::test]
+async fn svc32_callers_of_grpc_are_told_in_grpc_that_a_limit_is_reached() {
+    let (upstream, served) = (Upstream::start().await, Served::new(LIMITS).await);
+    let config = shipped_with("domain: api", &["rate_limited_as_resource_exhausted: true"]);
+    let envoy = Envoy::start(&config, &upstream, &served).await;
+    let login = format!("{}/login", envoy.address);
+    let grpc = [("content-type", "application/grpc")];
+    for _ in 0..3 {
+        assert_eq!(get(&login, &grpc).await.field("grpc-status"), None);
+    }
+    let denied = get(&login, &grpc).await;
+    // RESOURCE_EXHAUSTED, and not UNAVAILABLE, which would be tried again at once.
+    assert_eq!((denied.status, denied.field("grpc-status")), (200, Some("8")));
+    assert_eq!(denied.field("content-type"), Some("application/grpc"));
+    assert_eq!((denied.field("retry-after"), &*denied.body), (Some("60"), ""));
     served.stop().await;
 }
 
