@@ -237,8 +237,9 @@ fn shipped_with(line: &str, added: &[&str]) -> String {
     let mut lines: Vec<_> = shipped().lines().map(str::to_owned).collect();
     let at = lines.iter().position(|known| known.trim_start() == line).unwrap();
     let indent = " ".repeat(lines[at].len() - line.len());
-    let added = added.iter().map(|added| format!("{indent}{added}"));
-    lines.splice(at + 1..at + 1, added);
+    for added in added.iter().rev() {
+        lines.insert(at + 1, format!("{indent}{added}"));
+    }
     lines.join("\n")
 }
 
