@@ -41,6 +41,14 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
+//! # Limits
+//! | what | most | beyond it |
+//! | --- | --- | --- |
+//! | proxies a request comes through | [8](ClientAddress::DEFAULT_MAX_HOPS) unless said | the client is unidentified |
+//! | an IPv6 client | [64](ClientAddress::DEFAULT_IPV6_PREFIX) bits of its address unless said | the rest does not count |
+//!
+//! Fields and targets may be of any length: what is done takes time in proportion, and a server bounds them.
+//!
 //! # Map
 //! - **Which endpoint**: [`EndpointRules`] bring a request target into one normal form, an [`Endpoint`]: what is judged
 //!   and what is to be forwarded. What cannot be told for sure is a [`TargetFault`].

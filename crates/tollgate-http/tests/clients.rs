@@ -48,7 +48,7 @@ fn fields(lines: &[(&str, &str)]) -> HeaderMap {
 fn key(identified: Identified) -> ClientKey {
     match identified {
         Identified::Client(key) => key,
-        other => panic!("expected a client, found {other:?}"),
+        Identified::Skipped | Identified::Refused(_) => panic!("expected a client"),
     }
 }
 
@@ -185,7 +185,7 @@ fn v23_only_so_many_hops_are_looked_at() {
 }
 
 #[test]
-fn svc01_a_chain_is_read_from_the_right_through_trusted_hops_only() {
+fn svc01_r70_a_chain_is_read_from_the_right_through_trusted_hops_only() {
     check(&[
         ("a", "10.0.0.1", &[(XFF, "198.51.100.1, 203.0.113.7")], "203.0.113.7"),
         ("b", "10.0.0.1", &[(XFF, "198.51.100.2, 203.0.113.7, 10.0.0.2")], "203.0.113.7"),
@@ -205,7 +205,15 @@ fn allowed(limit: u32, keys: &[String]) -> Vec<bool> {
 }
 
 #[test]
-fn svc02_ports_brackets_and_blanks_make_no_new_key() {
+fn r71_two_clients_behind_one_proxy_are_two_keys() {
+    let clients = by_forwarded_for();
+    let key = |client| key_of(&clients, "10.0.0.1", &[(XFF, client)]);
+    assert_ne!(key("203.0.113.7"), key("203.0.113.8"));
+    assert_ne!(key("203.0.113.7"), key_of(&clients, "10.0.0.1", &[]));
+}
+
+#[test]
+fn svc02_r73_ports_brackets_and_blanks_make_no_new_key() {
     let clients = by_forwarded_for();
     let texts = ["203.0.113.7:51034", "203.0.113.7:51035", "  203.0.113.7\t", "203.0.113.7"];
     let keys = texts.map(|text| key_of(&clients, "10.0.0.1", &[(XFF, text)]));
@@ -309,15 +317,20 @@ fn svc05_s11_underscore_twins_are_known_and_never_read() {
     let lines =
         [("x_forwarded_for", "192.0.2.4"), ("x-forwarded_for", "192.0.2.5"), (XFF, "198.51.100.7")];
     assert_eq!(key_of(&by_forwarded_for(), "10.0.0.1", &lines), "198.51.100.7");
-    let own = ["x-ratelimit-policy".parse().unwrap()];
+    let own = ["x-ratelimit-policy".parse().unwrap(), "x_own".parse().unwrap()];
     for twin in
         ["x_forwarded_for", "x_real_ip", "x-forwarded_for", "x_forwarded-for", "x_ratelimit_policy"]
     {
         assert!(is_underscore_twin(&twin.parse().unwrap(), &own), "{twin}");
     }
-    for other in
-        ["x-forwarded-for", "x_forwarded", "x_request_id", "x-ratelimit-policy", "forwarded"]
-    {
+    for other in [
+        "x-forwarded-for",
+        "x_forwarded",
+        "x_own",
+        "x_request_id",
+        "x-ratelimit-policy",
+        "forwarded",
+    ] {
         assert!(!is_underscore_twin(&other.parse().unwrap(), &own), "{other}");
     }
 }
@@ -362,7 +375,7 @@ fn by_api_key(key: HeaderKey) -> Clients {
 }
 
 #[test]
-fn svc29_a_key_that_is_missing_empty_or_repeated_gets_what_the_config_names() {
+fn svc29_r74_a_key_that_is_missing_empty_or_repeated_gets_what_the_config_names() {
     let missing: [&[(&str, &str)]; 4] = [
         &[],
         &[("x-api-key", "")],

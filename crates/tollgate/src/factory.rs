@@ -187,6 +187,18 @@ impl AnyAlgorithm {
 
     /// The time over which the quota is given, as it is told to clients: a window's length, or how long an empty bucket
     /// takes to be whole. `None` for months of the calendar, for calls under way, and where the algorithm does not say.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use tollgate::{AnyAlgorithm, FixedWindow, TokenBucket};
+    ///
+    /// let minute = Duration::from_secs(60);
+    /// let window = AnyAlgorithm::new(FixedWindow::new(100, minute)?);
+    /// let bucket = AnyAlgorithm::new(TokenBucket::per_second(10).burst(600).build()?);
+    /// assert_eq!(window.quota_window(), Some(minute));
+    /// assert_eq!(bucket.quota_window(), Some(minute));
+    /// # Ok::<(), tollgate::Faults>(())
+    /// ```
     pub fn quota_window(&self) -> Option<Duration> {
         self.algorithm.quota_window()
     }

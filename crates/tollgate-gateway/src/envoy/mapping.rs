@@ -36,6 +36,11 @@ struct Rule {
 enum Part {
     Text(String),
     Value(usize),
+    /// A method, a blank and a path.
+    Request {
+        method: usize,
+        path: usize,
+    },
 }
 
 /// What a descriptor means.
@@ -103,13 +108,8 @@ impl Rule {
     fn new(rule: &EnvoyRule, keys: &[&str]) -> Self {
         // The config has no other keys.
         let place = |key: &String| keys.iter().position(|known| known == key);
-        let part = |piece: &Piece| match piece {
-            Piece::Text(text) => Some(Part::Text(text.clone())),
-            Piece::Entry(key) => place(key).map(Part::Value),
-        };
-        let parts = |pieces: &[Piece]| pieces.iter().filter_map(part).collect();
         Self {
-            endpoint: rule.endpoint.as_ref().map(|template| parts(template.pieces())),
+            endpoint: rule.endpoint.as_ref().map(|template| parts(template.pieces(), place)),
             client: rule.client.iter().filter_map(place).collect(),
             tenant: rule.tenant.as_ref().and_then(place),
         }
@@ -126,21 +126,41 @@ impl Rule {
         let mut name = String::new();
         let following = parts.iter().skip(1).map(Some).chain([None]);
         for (part, following) in parts.iter().zip(following) {
-            match (part, following) {
-                (Part::Text(text), _) => name.push_str(text),
-                (Part::Value(place), None) => {
-                    name.push_str(&forms.endpoint_value(value_at(*place, entries))?);
+            match part {
+                Part::Text(text) => name.push_str(text),
+                Part::Value(place) => {
+                    let value = forms.value(value_at(*place, entries))?;
+                    if matches!(following, Some(Part::Text(text)) if value.contains(text.as_str()))
+                    {
+                        return None;
+                    }
+                    name.push_str(&value);
                 }
-                (Part::Value(place), Some(Part::Text(text))) => {
-                    let value = forms.endpoint_value(value_at(*place, entries))?;
-                    let value = if text == " " { names::method(&value) } else { &*value };
-                    name.push_str(Some(value).filter(|value| !value.contains(text.as_str()))?);
+                Part::Request { method, path } => {
+                    let (method, path) = (value_at(*method, entries), value_at(*path, entries));
+                    name.push_str(&forms.request(method, path)?);
                 }
-                // The config has a text between any two.
-                (Part::Value(_), Some(Part::Value(_))) => return None,
             }
         }
         Some(Cow::Owned(name))
+    }
+}
+
+/// The parts of an endpoint's name, in which a method and a path at its end are one.
+fn parts(pieces: &[Piece], place: impl Fn(&String) -> Option<usize>) -> Vec<Part> {
+    match pieces {
+        [Piece::Entry(method), Piece::Text(blank), Piece::Entry(path)] if blank == " " => {
+            let places = place(method).zip(place(path));
+            places.map(|(method, path)| Part::Request { method, path }).into_iter().collect()
+        }
+        [first, rest @ ..] => {
+            let first = match first {
+                Piece::Text(text) => Some(Part::Text(text.clone())),
+                Piece::Entry(key) => place(key).map(Part::Value),
+            };
+            first.into_iter().chain(parts(rest, place)).collect()
+        }
+        [] => Vec::new(),
     }
 }
 
@@ -236,6 +256,27 @@ mod tests {
         assert_eq!(named("a", "b-c").unwrap()[0], "a-b-c");
         assert_eq!(named("a-b", "c"), Err("unclear"));
         assert_eq!(named("", "-"), Ok(["--", "", "-"].map(str::to_owned)));
+    }
+
+    #[test]
+    fn no_method_escapes_the_limits_of_a_path() {
+        let endpoint = |method, path| {
+            let values = [("method", method), ("path", path), ("remote_address", "203.0.113.7")];
+            by_default(&values).map(|[endpoint, ..]| endpoint)
+        };
+        for (method, name) in [
+            ("POST", "POST /x"),
+            ("post", "POST /x"),
+            ("HEAD", "GET /x"),
+            ("M-SEARCH", "M-SEARCH /x"),
+            ("a.b", "A-B /x"),
+        ] {
+            assert_eq!(endpoint(method, "/x?y").as_deref(), Ok(name));
+        }
+        assert_eq!(endpoint("OPTIONS", "*").as_deref(), Ok("OPTIONS *"));
+        for (method, path) in [("", "/x"), ("GET /y", "/x"), ("GET x", "y"), ("é", "/x")] {
+            assert_eq!(endpoint(method, path), Err("unclear"), "{method} {path}");
+        }
     }
 
     #[test]

@@ -3,8 +3,8 @@
 //! A request has a domain and descriptors, which `question` checks. `mapping` says what each descriptor means, by the
 //! rules of the config and the `names` that values come to. `judge` decides all of them together, by the limits of the
 //! config or by those that come with the request (`own_limits`), and `answer` says it in Envoy's words. `service` leads
-//! from the one to the other, and `current` is what the config in force comes to. `connection` is HTTP/2, `services` has
-//! health and reflection beside the service, and `wire` is generated from `proto/rls.proto`.
+//! from the one to the other, and `current` is what the config in force comes to. `connection` is HTTP/2, `services`
+//! has health and reflection beside the service, and `wire` is generated from `proto/rls.proto`.
 //!
 //! Envoy lets a request through when its question fails, unless it is told otherwise. So whatever a client can bring
 //! about has an answer here, and an error is only what Envoy's config brings about.

@@ -70,18 +70,24 @@ impl Forms {
 
     /// A value as it is part of an endpoint's name: a path in its normal form. `None` where a path has none, since
     /// servers read it in more than one way.
-    pub(super) fn endpoint_value<'a>(&self, value: &'a str) -> Option<Cow<'a, str>> {
+    pub(super) fn value<'a>(&self, value: &'a str) -> Option<Cow<'a, str>> {
         if !value.starts_with('/') {
             return Some(Cow::Borrowed(value));
         }
         let endpoint = self.endpoints.endpoint(&Method::GET, value.as_bytes(), None).ok()?;
         Some(Cow::Owned(endpoint.path().to_owned()))
     }
-}
 
-/// A method as it is judged: what `HEAD` asks is what `GET` asks.
-pub(super) fn method(value: &str) -> &str {
-    if value == "HEAD" { "GET" } else { value }
+    /// A method and a path as one name, in which no method escapes the limits of the path. `None` where either is none,
+    /// or the path has no normal form.
+    pub(super) fn request(&self, method: &str, path: &str) -> Option<String> {
+        let method = Method::from_bytes(method.as_bytes()).ok()?;
+        if !path.starts_with('/') {
+            return Some(format!("{method} {path}"));
+        }
+        let endpoint = self.endpoints.endpoint(&method, path.as_bytes(), None).ok()?;
+        Some(endpoint.name().to_owned())
+    }
 }
 
 #[cfg(test)]
@@ -142,7 +148,7 @@ mod tests {
             ("", Some("")),
             ("/a%2Fb", None),
         ] {
-            assert_eq!(forms().endpoint_value(value).as_deref(), name, "{value}");
+            assert_eq!(forms().value(value).as_deref(), name, "{value}");
         }
     }
 
@@ -158,7 +164,7 @@ mod tests {
         #[test]
         fn no_value_stops_the_gateway(value: String, path in "/.{0,40}") {
             client_of(&[("remote_address", &value), ("user", &value)]);
-            let _either_way = (forms().endpoint_value(&value), forms().endpoint_value(&path));
+            let _either_way = (forms().value(&value), forms().value(&path));
         }
     }
 }

@@ -25,8 +25,8 @@ impl Caller {
     }
 
     /// Whether a request is a browser's question whether a script may send another: `OPTIONS` with both `Origin` and
-    /// `Access-Control-Request-Method`. The script cannot help it, so by default a gateway does not charge it. Any other
-    /// `OPTIONS` is a request like all.
+    /// `Access-Control-Request-Method`. The script cannot help it, so by default a gateway does not charge it. Any
+    /// other `OPTIONS` is a request like all.
     pub fn is_preflight(method: &Method, fields: &HeaderMap) -> bool {
         *method == Method::OPTIONS
             && fields.contains_key(ORIGIN)

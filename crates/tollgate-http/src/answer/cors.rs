@@ -6,8 +6,8 @@ use http::header::{
 };
 use http::{HeaderMap, HeaderValue};
 
-/// Which origins' scripts may read the fields of answers, and the answers to denied requests. Without it a browser shows
-/// them a network error in place of a 429.
+/// Which origins' scripts may read the fields of answers, and the answers to denied requests. Without it a browser
+/// shows them a network error in place of a 429.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct Cors {
@@ -27,8 +27,8 @@ impl Cors {
         Self { origins: Some(origins.into_iter().collect()), with_credentials: false }
     }
 
-    /// Also for requests that browsers send cookies with. It has no effect for [`any`](Self::any) origin, which browsers
-    /// do not take with credentials.
+    /// Also for requests that browsers send cookies with. It has no effect for [`any`](Self::any) origin, which
+    /// browsers do not take with credentials.
     pub const fn with_credentials(mut self) -> Self {
         self.with_credentials = true;
         self

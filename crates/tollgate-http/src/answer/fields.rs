@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use http::{HeaderMap, HeaderName, HeaderValue};
 use tollgate::RateLimitResult;
 
-use super::policies::Told;
+use super::policies::{quoted, shown};
 use super::{Answers, Caller, Cors, EntryPolicy};
 
 /// Which fields tell clients how they stand. One family, never two at once.
@@ -90,11 +90,11 @@ fn effective_seconds(result: &RateLimitResult) -> Option<u64> {
 
 /// The value of `RateLimit`.
 fn rate_limit(result: &RateLimitResult, policy: &EntryPolicy) -> Option<HeaderValue> {
-    let quoted: Cow<'_, str> = match (policy.speaker(result), result.limit_name()) {
+    let name: Cow<'_, str> = match (policy.speaker(result), result.limit_name()) {
         (Some(limit), _) => Cow::Borrowed(&limit.quoted),
-        (None, name) => Told::of(name.unwrap_or_default()).quoted.into_string().into(),
+        (None, name) => Cow::Owned(quoted(&shown(name.unwrap_or_default()))),
     };
-    let mut value = format!("{quoted};r={}", result.remaining());
+    let mut value = format!("{name};r={}", result.remaining());
     if let Some(seconds) = effective_seconds(result).filter(|seconds| *seconds > 0) {
         value.push_str(";t=");
         value.push_str(&seconds.to_string());

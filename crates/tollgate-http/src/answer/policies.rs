@@ -47,8 +47,8 @@ impl Policies {
         policies
     }
 
-    /// That of the entry that answers for an endpoint, as [`RateLimiter::entry`](tollgate::RateLimiter::entry) tells it;
-    /// `None` for the default's.
+    /// That of the entry that answers for an endpoint, as [`RateLimiter::entry`](tollgate::RateLimiter::entry) tells
+    /// it; `None` for the default's.
     pub fn of_entry(&self, entry: Option<&str>) -> &EntryPolicy {
         entry.and_then(|entry| self.by_entry.get(entry)).unwrap_or(&self.default)
     }
@@ -89,7 +89,7 @@ impl EntryPolicy {
             }
             let name = limit.limit_name.unwrap_or_else(|| limit.owner.name());
             let quota = limit.algorithm.limit().checked_div(times).unwrap_or(0);
-            let told = Told { quota, ..Told::of(name) };
+            let told = Told::of(name, quota);
             if !field.is_empty() {
                 field.push_str(", ");
             }
@@ -104,7 +104,7 @@ impl EntryPolicy {
 
     /// Of one limit that no config lists, told by this name.
     pub fn of_limit(name: &str, algorithm: &AnyAlgorithm) -> Self {
-        let told = Told::of(name);
+        let told = Told::of(name, algorithm.limit());
         let mut field = told.quoted.to_string();
         push_terms(algorithm, algorithm.limit(), &mut field);
         Self { limits: vec![told], field: HeaderValue::try_from(field).ok() }
@@ -130,9 +130,9 @@ impl EntryPolicy {
 }
 
 impl Told {
-    pub(super) fn of(name: &str) -> Self {
+    fn of(name: &str, quota: u32) -> Self {
         let shown = shown(name);
-        Self { name: name.into(), quota: 0, quoted: quoted(&shown).into(), shown: shown.into() }
+        Self { name: name.into(), quota, quoted: quoted(&shown).into(), shown: shown.into() }
     }
 }
 
@@ -154,7 +154,7 @@ fn seconds(time: Duration) -> u64 {
 
 /// A limit's name as clients are told it. Structured fields have no strings but of printable ASCII, so in a name that
 /// has anything else, that and `%` are told as `%` and the digits of their UTF-8 bytes.
-fn shown(name: &str) -> String {
+pub(super) fn shown(name: &str) -> String {
     let is_printable = |letter: char| letter == ' ' || letter.is_ascii_graphic();
     if name.chars().all(is_printable) {
         return name.to_owned();
@@ -163,7 +163,7 @@ fn shown(name: &str) -> String {
 }
 
 /// Printable text as a string of structured fields, RFC 9651.
-fn quoted(text: &str) -> String {
+pub(super) fn quoted(text: &str) -> String {
     let mut quoted = String::with_capacity(text.len().saturating_add(2));
     quoted.push('"');
     for letter in text.chars() {

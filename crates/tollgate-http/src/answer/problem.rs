@@ -6,13 +6,16 @@ use tollgate::{RateLimitResult, Reason};
 
 use super::EntryPolicy;
 use super::fields::seconds;
-use super::policies::Told;
+use super::policies::shown;
 
 /// The type of a denial by a quota, and the title that is registered with it.
 const QUOTA_EXCEEDED: (&str, &str) = (
     "https://iana.org/assignments/http-problem-types#quota-exceeded",
     "Request cannot be satisfied as assigned quota has been exceeded",
 );
+
+/// Room for most bodies.
+const BODY_BYTES: usize = 384;
 
 /// Whether a wait helps.
 #[derive(Clone, Copy)]
@@ -51,15 +54,17 @@ impl Problem {
     /// Of a denial, with the wait that is told.
     pub(super) fn of(result: &RateLimitResult, policy: &EntryPolicy, wait_ms: Option<u64>) -> Self {
         let speaker = policy.speaker(result);
-        let other = result.limit_name().filter(|_| speaker.is_none()).map(Told::of);
         let violated = match result.reason() {
             Some(Reason::QuotaUsedUp | Reason::TooManyInFlight | Reason::CostExceedsLimit) => {
-                speaker.or(other.as_ref()).map(|limit| limit.shown.clone())
+                let other = || result.limit_name().map(|name| shown(name).into());
+                speaker.map(|limit| limit.shown.clone()).or_else(other)
             }
             None | Some(Reason::TableFull | Reason::TenantMissing | Reason::Blocked | _) => None,
         };
-        let quota = speaker.map_or(result.limit(), |limit| limit.quota.into());
-        let limit = TheLimit { name: speaker.map(|limit| &*limit.shown), of: quota };
+        let limit = match speaker {
+            Some(limit) => TheLimit { name: Some(&limit.shown), of: limit.quota.into() },
+            None => TheLimit { name: None, of: result.limit() },
+        };
         Self {
             status: http::StatusCode::TOO_MANY_REQUESTS,
             violated,
@@ -69,7 +74,8 @@ impl Problem {
     }
 
     pub(super) fn into_body(self) -> String {
-        let mut body = String::from("{");
+        let mut body = String::with_capacity(BODY_BYTES);
+        body.push('{');
         let phrase = self.status.canonical_reason().unwrap_or_default();
         let (kind, title) =
             if self.violated.is_some() { QUOTA_EXCEEDED } else { ("about:blank", phrase) };
@@ -139,17 +145,23 @@ fn detail(result: &RateLimitResult, limit: &TheLimit<'_>, wait_ms: Option<u64>) 
     detail
 }
 
+/// Whether a letter may not stand in a string of JSON as it is.
+fn must_be_escaped(letter: char) -> bool {
+    matches!(letter, '"' | '\\' | '\0'..='\u{1f}')
+}
+
 /// Text as a string of JSON.
 struct Json<'a>(&'a str);
 
 impl fmt::Display for Json<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_char('"')?;
-        for letter in self.0.chars() {
-            match letter {
-                '"' | '\\' => write!(f, "\\{letter}")?,
-                '\0'..='\u{1f}' => write!(f, "\\u{:04x}", u32::from(letter))?,
-                letter => f.write_char(letter)?,
+        for part in self.0.split_inclusive(must_be_escaped) {
+            let mut letters = part.chars();
+            match letters.next_back().filter(|letter| must_be_escaped(*letter)) {
+                None => f.write_str(part)?,
+                Some(letter @ ('"' | '\\')) => write!(f, "{}\\{letter}", letters.as_str())?,
+                Some(letter) => write!(f, "{}\\u{:04x}", letters.as_str(), u32::from(letter))?,
             }
         }
         f.write_char('"')

@@ -25,9 +25,9 @@ const EXPOSED_OF_GRPC: &str = "grpc-status, grpc-message, grpc-retry-pushback-ms
 const NEVER: HeaderValue = HeaderValue::from_static("-1");
 
 impl Answers {
-    /// The response to a request that was denied: 429 with `Retry-After`, the fields of the limit that denied, and a body
-    /// that says why (`application/problem+json`, RFC 9457). To callers that speak gRPC it is 200 with `grpc-status` 8
-    /// and `grpc-retry-pushback-ms`.
+    /// The response to a request that was denied: 429 with `Retry-After`, the fields of the limit that denied, and a
+    /// body that says why (`application/problem+json`, RFC 9457). To callers that speak gRPC it is 200 with
+    /// `grpc-status` 8 and `grpc-retry-pushback-ms`.
     ///
     /// `Retry-After` is in whole seconds, rounded up, at least 1, and not there where no wait will help or none can be
     /// promised: a cost above the limit, a block, a table that is full. The body's `retryAfterMs` is the same wait to
@@ -83,7 +83,7 @@ impl Answers {
                 Cors::expose(EXPOSED_OF_GRPC, response.headers_mut());
             }
         } else {
-            let seconds = problem.wait.millis().map(|wait_ms| seconds(wait_ms).max(1).into());
+            let seconds = problem.wait.millis().map(|wait_ms| seconds(wait_ms).into());
             response.headers_mut().extend(seconds.map(|seconds| (RETRY_AFTER, seconds)));
             say(problem, &mut response);
         }

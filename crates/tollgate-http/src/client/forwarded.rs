@@ -61,13 +61,12 @@ pub(super) fn address_of_element(element: &[u8]) -> Option<IpAddr> {
     address::read(found?)
 }
 
-/// What stands between the quotes. An address needs no escapes, so a value that has some is none.
+/// What stands between the quotes. An address needs no escapes, so none are undone: a value that has some is none.
 fn unquoted(value: &[u8]) -> Option<&[u8]> {
-    let inner = match value.strip_prefix(b"\"") {
-        Some(rest) => rest.strip_suffix(b"\"")?,
-        None => value,
-    };
-    (!inner.contains(&b'"')).then_some(inner)
+    match value.strip_prefix(b"\"") {
+        Some(rest) => rest.strip_suffix(b"\""),
+        None => Some(value),
+    }
 }
 
 /// The parts of an element between semicolons that are not quoted.

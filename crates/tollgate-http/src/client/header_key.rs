@@ -23,7 +23,8 @@ pub struct HeaderKey {
     only_from_proxies: bool,
 }
 
-/// What becomes of a request that a field tells nothing of. There is no default: each starves, spares or groups somebody.
+/// What becomes of a request that a field tells nothing of. There is no default: each starves, spares or groups
+/// somebody.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Otherwise {

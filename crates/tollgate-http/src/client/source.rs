@@ -79,13 +79,14 @@ impl ClientAddress {
         self
     }
 
-    /// How many addresses of the field are looked at, at least 1: where the client is not among them, it is unidentified.
+    /// How many addresses of the field are looked at, at least 1 (0 is taken for 1): where the client is not among
+    /// them, it is unidentified.
     pub const fn max_hops(mut self, hops: usize) -> Self {
         self.hops_max = if hops == 0 { 1 } else { hops };
         self
     }
 
-    /// How many bits of an IPv6 address are one client's, up to 128.
+    /// How many bits of an IPv6 address are one client's, up to 128 (more is taken for 128).
     pub const fn ipv6_prefix(mut self, bits: u8) -> Self {
         self.ipv6_prefix = if bits > 128 { 128 } else { bits };
         self

@@ -63,6 +63,11 @@ pub enum TargetFaultKind {
         "has a dot segment that servers resolve in more than one way; send the path without it"
     )]
     DotSegment,
+    /// A segment begins with `;`: some servers take it for parameters of nothing, others for a name.
+    #[error(
+        "has a segment of nothing but parameters, which servers read in two ways; send it without"
+    )]
+    ParametersAlone,
     /// The host has characters that no host has, or no name, or a port that is none.
     #[error("is not well-formed; expected `name`, `name:port`, an address or `[address]:port`")]
     HostMalformed,
@@ -87,7 +92,8 @@ impl TargetFaultKind {
             | Self::BrokenEscape
             | Self::Fragment
             | Self::NotEscaped
-            | Self::DotSegment => "request target",
+            | Self::DotSegment
+            | Self::ParametersAlone => "request target",
         }
     }
 }

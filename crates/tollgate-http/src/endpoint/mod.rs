@@ -6,6 +6,7 @@
 
 mod fault;
 mod host;
+mod listed;
 mod path;
 
 use std::borrow::Cow;
@@ -23,21 +24,24 @@ use path::{Normal, Spelling};
 /// belong in a path are escaped. Refused are an escaped slash, a backslash and controls (raw or escaped), a broken
 /// escape, a fragment, and what is not ASCII.
 ///
-/// What is judged beyond that, the [`name`](Endpoint::name), takes a path for another's equal where servers may: a slash
-/// at the end does not count, nor does the rest of a segment from `;` on (or from an escaped `;`, `?` or `#`), and all
-/// escapes of characters that may stand in a path are decoded (`%40` is `@`). `HEAD` is judged as `GET`. Letters keep
-/// their case.
+/// What is judged beyond that, the [`name`](Endpoint::name), takes a path for another's equal where servers may: a
+/// slash at the end does not count, nor does the rest of a segment from `;` on (or from an escaped `;`, `?` or `#`),
+/// and all escapes of characters that may stand in a path are decoded (`%40` is `@`). `HEAD` is judged as `GET`, and a
+/// method in upper case. The letters of a path keep their case.
 ///
 /// Each default has a switch, for upstreams that tell apart what others take for the same.
+///
+/// A config has to list endpoints as they are judged; [`name_as_judged`](Self::name_as_judged) tells how. And since a
+/// slash at the end does not count, `/files/*` is for what lies below; list `/files` too where that is meant.
 ///
 /// ```
 /// use http::Method;
 /// use tollgate_http::EndpointRules;
 ///
 /// let rules = EndpointRules::new();
-/// let endpoint = rules.endpoint(&Method::HEAD, b"/a/..//%6Cogin/;v=1?next=/", Some(b"Example.COM:443"))?;
+/// let endpoint = rules.endpoint(&Method::HEAD, b"/a/..//%6Cogin;v=1/?next=/", Some(b"Example.COM:443"))?;
 /// assert_eq!(endpoint.name(), "GET /login");
-/// assert_eq!(endpoint.path_and_query(), "/login/;v=1?next=/");
+/// assert_eq!(endpoint.path_and_query(), "/login;v=1/?next=/");
 /// assert_eq!(endpoint.host().unwrap().name(), "example.com");
 /// # Ok::<(), tollgate_http::TargetFault>(())
 /// ```
@@ -86,7 +90,8 @@ impl EndpointRules {
 
     /// The endpoint of a request, as a server read it.
     ///
-    /// The host is the target's, where it has one (HTTP/2, and `http://host/path`), else the field `Host`.
+    /// The host is the target's, where it has one (HTTP/2, and `http://host/path`), else the field `Host`. A fragment
+    /// is gone by then: [`Uri`] keeps none, so none is forwarded either.
     ///
     /// # Errors
     /// When the target or the host is not well-formed, or could mean more than one thing: answer 400
@@ -165,9 +170,25 @@ impl EndpointRules {
             return Ok(Endpoint::new(method, "*", Cow::Borrowed("*"), host));
         }
         let Normal { forwarded, judged } = self.spelling.normal(target)?;
-        let judged_as = if *method == Method::HEAD { &Method::GET } else { method };
-        Ok(Endpoint::new(judged_as, &judged, forwarded, host))
+        Ok(Endpoint::new(method, &judged, forwarded, host))
     }
+}
+
+/// Writes a method as it is judged, and a blank behind it.
+///
+/// Servers that fold a method's letters take `post` for `POST`, and many serve methods they have never heard of. All
+/// that are registered are of letters and hyphens; what else one has is judged as a hyphen, so that entries for any
+/// method are for that one too.
+fn push_method(method: &str, name: &mut String) {
+    if method.eq_ignore_ascii_case(Method::HEAD.as_str()) {
+        name.push_str(Method::GET.as_str());
+    } else {
+        name.extend(method.chars().map(|letter| match letter {
+            'a'..='z' | 'A'..='Z' => letter.to_ascii_uppercase(),
+            _ => '-',
+        }));
+    }
+    name.push(' ');
 }
 
 /// What follows `http://` or `https://`, where a target is absolute.
@@ -195,11 +216,10 @@ impl<'a> Endpoint<'a> {
         path_and_query: Cow<'a, str>,
         host: Option<Host<'a>>,
     ) -> Self {
-        let method = method.as_str();
-        let path_at = method.len().saturating_add(1);
-        let mut name = String::with_capacity(path_at.saturating_add(judged.len()));
-        name.push_str(method);
-        name.push(' ');
+        let room = method.as_str().len().saturating_add(judged.len()).saturating_add(1);
+        let mut name = String::with_capacity(room);
+        push_method(method.as_str(), &mut name);
+        let path_at = name.len();
         name.push_str(judged);
         let is_rewritten = matches!(path_and_query, Cow::Owned(_));
         Self { name, path_at, path_and_query, is_rewritten, host }
@@ -226,7 +246,8 @@ impl<'a> Endpoint<'a> {
         self.is_rewritten.then_some(&self.path_and_query)
     }
 
-    /// The host that is asked for, which is also what is to be forwarded as `Host`; `None` where the request names none.
+    /// The host that is asked for, which is also what is to be forwarded as `Host`; `None` where the request names
+    /// none.
     pub const fn host(&self) -> Option<&Host<'a>> {
         self.host.as_ref()
     }

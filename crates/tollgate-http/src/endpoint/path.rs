@@ -70,11 +70,15 @@ const fn may_stand(byte: u8) -> bool {
 /// early takes for a query or a fragment.
 const CUTS: [&str; 4] = [";", "%3B", "%3F", "%23"];
 
-/// The part of a segment before its parameters.
+/// The part of a segment before its parameters. What would end it does not where it begins it: `/tags/%23rust`.
 fn without_parameters(segment: &str) -> &str {
-    let is_cut = segment.contains([';', '%']);
-    let cut = is_cut.then(|| CUTS.iter().filter_map(|cut| segment.find(cut)).min()).flatten();
-    cut.and_then(|at| segment.get(..at)).unwrap_or(segment)
+    if !segment.contains([';', '%']) {
+        return segment;
+    }
+    let start = if segment.starts_with('%') { "%23".len() } else { 1 };
+    let rest = segment.get(start..).unwrap_or_default();
+    let cut = CUTS.iter().filter_map(|cut| rest.find(cut)).min();
+    cut.and_then(|at| segment.get(..start.saturating_add(at))).unwrap_or(segment)
 }
 
 fn is_dots(segment: &str) -> bool {
@@ -135,18 +139,16 @@ impl Spelling {
     /// What is judged of a path in its normal form.
     fn judged(self, path: &str) -> String {
         let mut judged = String::with_capacity(path.len());
-        let mut ends_with_slash = false;
         for segment in path.split('/').skip(1) {
             let name = if self.keeps_parameters { segment } else { without_parameters(segment) };
-            ends_with_slash = name.is_empty();
-            if self.keeps_slashes || !ends_with_slash {
+            if self.keeps_slashes || !name.is_empty() {
                 judged.push('/');
                 self.push_judged(name, &mut judged);
             }
         }
         if !self.keeps_trailing_slash {
             judged.truncate(judged.trim_end_matches('/').len());
-        } else if ends_with_slash && !judged.ends_with('/') {
+        } else if path.ends_with('/') && !judged.ends_with('/') {
             judged.push('/');
         }
         if judged.is_empty() {
@@ -155,13 +157,18 @@ impl Spelling {
         judged
     }
 
+    /// Whether an escaped byte is judged like one that is not. An escaped `;` is where neither begins parameters.
+    const fn is_judged_decoded(self, byte: u8) -> bool {
+        may_stand(byte) && (byte != b';' || self.keeps_parameters)
+    }
+
     /// Decodes the escapes of what may stand as it is.
     fn push_judged(self, segment: &str, judged: &mut String) {
         let mut rest = segment.as_bytes().iter();
         while let Some(byte) = rest.next() {
             let escaped = if *byte == b'%' { unescaped(rest.as_slice()) } else { None };
             let byte = match escaped {
-                Some(escaped) if !may_stand(escaped) => {
+                Some(escaped) if !self.is_judged_decoded(escaped) => {
                     push_escaped(escaped, judged);
                     rest.nth(1);
                     continue;
@@ -182,7 +189,7 @@ impl Spelling {
 struct Walk {
     spelling: Spelling,
     path: String,
-    /// How many of the segments are more than parameters.
+    /// How many of the segments are not empty.
     named: usize,
     segment: String,
 }
@@ -206,8 +213,10 @@ impl Walk {
         if self.segment.split("%2F").map(without_parameters).any(is_dots) {
             return Err(TargetFaultKind::DotSegment.at(at));
         }
-        let is_named = !without_parameters(&self.segment).is_empty();
-        self.named = self.named.saturating_add(usize::from(is_named));
+        if self.segment.starts_with(';') && !self.spelling.keeps_parameters {
+            return Err(TargetFaultKind::ParametersAlone.at(at));
+        }
+        self.named = self.named.saturating_add(usize::from(!self.segment.is_empty()));
         self.path.push('/');
         self.path.push_str(&self.segment);
         Ok(())
@@ -216,8 +225,7 @@ impl Walk {
     /// Takes the last segment away. Where that is an empty one, servers that merge slashes first take another.
     fn leave(&mut self, at: usize) -> Result<(), TargetFault> {
         let Some(start) = self.path.rfind('/') else { return Ok(()) };
-        let last = self.path.get(start.saturating_add(1)..).unwrap_or_default();
-        if !without_parameters(last).is_empty() {
+        if !self.path.ends_with('/') {
             self.named = self.named.saturating_sub(1);
         } else if self.named > 0 && !self.spelling.keeps_slashes {
             return Err(TargetFaultKind::DotSegment.at(at));
