@@ -77,7 +77,7 @@ impl Services {
         }
     }
 
-    /// Answers a call. One that does not come whole is given up, and so are the others that wait behind it.
+    /// Answers a call. One of Envoy's that does not come whole in time is given up.
     pub(super) async fn answer(
         &self,
         request: Request<Incoming>,
