@@ -135,11 +135,15 @@ pub(crate) struct ReplayArgs {
 /// the decision, allowed or not; with `?status=1` a denial is answered by 429. A list of up to 10,000 such objects
 /// is answered by a list, decided in order. A body may take 1 MiB.
 ///
-/// `GET /healthz` and `GET /readyz` are on both listeners, `GET /metrics` on the admin listener only.
+/// `POST /v1/peek` is the same without a charge, `GET /openapi.json` describes both. The section `gateway` of the
+/// config file opens more doors, such as those that proxies ask.
 ///
-/// SIGHUP reads the config file again: where it has faults, the limits in use stay. SIGTERM and Ctrl-C stop:
-/// requests in flight have 25 seconds to finish, a second signal ends at once. The exit status is 0 where all of
-/// them were answered, else 1.
+/// `GET /healthz` and `GET /readyz` are on both listeners, `GET /metrics` on the admin listener only, as is what
+/// operators do by a token: look at a client, reset or block it, explain, reload.
+///
+/// The config file is read again when it changes, and on SIGHUP: where it has faults, the limits in use stay. SIGTERM
+/// and Ctrl-C stop: requests in flight have 25 seconds to finish, a second signal ends at once. The exit status is 0
+/// where all of them were answered, else 1.
 #[derive(Args, Debug)]
 #[command(after_help = "Example:\n  tollgate serve --config limits.yaml &\n  \
                   curl -d '{\"clientId\": \"alice\", \"endpoint\": \"/x\"}' http://127.0.0.1:8080/v1/allow")]

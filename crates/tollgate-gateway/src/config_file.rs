@@ -1,19 +1,35 @@
 //! The config file while it is served: loaded once, and again whenever it is asked for.
 
+use std::fs::File;
+use std::hash::{BuildHasher, RandomState};
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::SystemTime;
 
 use arc_swap::ArcSwap;
-use tollgate::{Change, Config, LimiterFactory, RateLimiter, ReloadReport};
+use parking_lot::{Mutex, MutexGuard};
+use tollgate::{Config, LimiterFactory};
+use tollgate_config::tree::FILE_BYTES_MAX;
 use tollgate_config::{ConfigErrors, GatewayConfig};
-use tracing::{error, info};
 
 /// A config file, and how its loads went.
 #[derive(Debug)]
 pub(crate) struct ConfigFile {
     path: PathBuf,
     loads: ArcSwap<Loads>,
+    reloading: Mutex<()>,
+    /// What of the file was judged last, and the secret that it is hashed under.
+    judged: AtomicU64,
+    hasher: RandomState,
+}
+
+/// What a config file says.
+#[derive(Debug)]
+pub(crate) struct Loaded {
+    pub(crate) limits: Config,
+    pub(crate) settings: GatewayConfig,
 }
 
 /// How the loads of a config file went.
@@ -34,10 +50,17 @@ impl ConfigFile {
     ///
     /// # Errors
     /// Every fault of the file.
-    pub(crate) fn open(path: PathBuf) -> Result<(Self, Config, GatewayConfig), ConfigErrors> {
-        let (limits, settings) = load(&path)?;
+    pub(crate) fn open(path: PathBuf) -> Result<(Self, Loaded), ConfigErrors> {
         let loads = Loads { version: 1, loaded_at: wall_clock(), failures: 0, last_error: None };
-        Ok((Self { path, loads: ArcSwap::from_pointee(loads) }, limits, settings))
+        let loads = ArcSwap::from_pointee(loads);
+        let (judged, hasher) = (AtomicU64::default(), RandomState::new());
+        let file = Self { path, loads, reloading: Mutex::new(()), judged, hasher };
+        let loaded = file.read()?;
+        Ok((file, loaded))
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
     }
 
     /// How the loads went so far.
@@ -45,61 +68,53 @@ impl ConfigFile {
         self.loads.load_full()
     }
 
-    /// Loads the file again and changes the limits; where it has faults, the limits in use stay. Gives back what the
-    /// file says of the gateway, where it has none.
+    /// Reads the file.
     ///
-    /// One at a time: the caller waits for one before the next.
-    pub(crate) fn reload(&self, limiter: &RateLimiter) -> Option<GatewayConfig> {
-        let before = Loads::clone(&self.loads());
-        match load(&self.path) {
-            Ok((limits, settings)) => {
-                let report = limiter.reload(limits);
-                let version = before.version.saturating_add(1);
-                let loaded_at = wall_clock();
-                self.note(Loads { version, loaded_at, last_error: None, ..before });
-                log_success(version, &report);
-                Some(settings)
-            }
-            Err(errors) => {
-                let failures = before.failures.saturating_add(1);
-                self.note(Loads { failures, last_error: Some(errors.to_string()), ..before });
-                log_failure(&errors);
-                None
-            }
-        }
+    /// # Errors
+    /// Every fault of it.
+    pub(crate) fn read(&self) -> Result<Loaded, ConfigErrors> {
+        self.judged.store(self.fingerprint().unwrap_or_default(), Ordering::Relaxed);
+        // Whoever asks for a decision does not say when the call ends.
+        let factory = LimiterFactory::new().for_calls_without_end();
+        let (limits, settings) = tollgate_config::load_gateway(&self.path, &factory)?;
+        Ok(Loaded { limits, settings })
     }
 
-    fn note(&self, loads: Loads) {
+    /// Whether there is another text in the file than was judged last.
+    pub(crate) fn has_changed(&self) -> bool {
+        let judged = self.judged.load(Ordering::Relaxed);
+        self.fingerprint().is_ok_and(|fingerprint| fingerprint != judged)
+    }
+
+    /// A hash of the file's text, as far as one is ever read.
+    fn fingerprint(&self) -> io::Result<u64> {
+        let most = u64::try_from(FILE_BYTES_MAX).unwrap_or(u64::MAX).saturating_add(1);
+        let mut bytes = Vec::new();
+        File::open(&self.path)?.take(most).read_to_end(&mut bytes)?;
+        Ok(self.hasher.hash_one(bytes))
+    }
+
+    /// To be held while one config takes another's place.
+    pub(crate) fn one_at_a_time(&self) -> MutexGuard<'_, ()> {
+        self.reloading.lock()
+    }
+
+    /// Counts a load that became what is in use: its version.
+    pub(crate) fn note_success(&self) -> u64 {
+        let before = self.loads();
+        let version = before.version.saturating_add(1);
+        let loads =
+            Loads { version, loaded_at: wall_clock(), last_error: None, failures: before.failures };
         self.loads.store(Arc::new(loads));
+        version
     }
-}
 
-/// Whoever asks for a decision does not say when the call ends.
-fn load(path: &Path) -> Result<(Config, GatewayConfig), ConfigErrors> {
-    tollgate_config::load_gateway(path, &LimiterFactory::new().for_calls_without_end())
-}
-
-fn log_success(version: u64, report: &ReloadReport) {
-    for limit in report.limits() {
-        let endpoint = limit.owner.name();
-        let (change, forgiven) = match limit.change {
-            Change::Kept => ("kept", None),
-            Change::Changed { forgiven } => ("changed", Some(forgiven)),
-            Change::Replaced => ("replaced", None),
-            Change::New => ("new", None),
-            Change::Removed => ("removed", None),
-            _ => ("other", None),
-        };
-        info!(endpoint, limit = limit.limit, change, forgiven, "reloaded");
+    /// Counts a load that was refused.
+    pub(crate) fn note_failure(&self, error: String) {
+        let before = Loads::clone(&self.loads());
+        let failures = before.failures.saturating_add(1);
+        self.loads.store(Arc::new(Loads { failures, last_error: Some(error), ..before }));
     }
-    info!(version, "the config was reloaded");
-}
-
-fn log_failure(errors: &ConfigErrors) {
-    for fault in errors {
-        error!("{fault}");
-    }
-    error!("the config was not reloaded; the limits in use stay");
 }
 
 #[expect(clippy::disallowed_methods, reason = "for people only; no decision depends on it")]

@@ -1,8 +1,8 @@
 //! What proxies ask before they hand a request on: may it pass?
 //!
 //! Caddy (`forward_auth`) and Traefik (`ForwardAuth`) pass any answer but 2xx on to the client, so a denial is the 429
-//! that the client is to see. nginx (`auth_request`) knows only 2xx, 401 and 403 and makes a 500 of all else, so there
-//! a denial is a 403 that carries its status in a field of its own; `deploy/nginx` makes a 429 of it.
+//! that the client is to see. nginx (`auth_request`) knows only 2xx, 401 and 403 and makes a 500 of all else, so
+//! there a denial is a 403 that carries its status in a field of its own; `deploy/nginx` makes a 429 of it.
 //!
 //! The request that is asked about stands in `X-Forwarded-Method`, `-Uri`, `-Host` and `-For`, which are believed only
 //! of trusted proxies: anybody else could ask in the name of any client. A question that is not understood is never

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::io;
 use std::net::SocketAddr;
+use std::panic::resume_unwind;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -10,13 +11,16 @@ use tokio::net::TcpListener;
 use tokio::task::{JoinSet, spawn_blocking};
 use tokio::time::sleep;
 use tollgate::Clock;
-use tollgate_config::{ConfigErrors, GatewayConfig};
-use tracing::{error, info};
+use tollgate_config::ConfigErrors;
+use tracing::{error, info, warn};
 
-use crate::config_file::ConfigFile;
+use crate::admin::{self, AdminRules, TokenFault};
+use crate::config_file::{ConfigFile, Loaded};
 use crate::door::{Door, Stop};
 use crate::gate::Gate;
-use crate::{admin, envoy, http};
+use crate::reload::{ReloadFault, warn_of_dangers};
+use crate::watch::Watch;
+use crate::{envoy, http};
 
 /// A gateway that runs, until it is stopped or dropped.
 #[derive(Debug)]
@@ -29,6 +33,8 @@ pub struct Gateway {
     /// The listener of operators, which stays until the others are done, so that they see the draining.
     admin: JoinSet<()>,
     stop_admin: Stop,
+    /// Ends with the gateway.
+    _watch: JoinSet<()>,
 }
 
 /// A [`Gateway`] in the making.
@@ -58,6 +64,19 @@ pub enum StartError {
         /// What the system says.
         source: io::Error,
     },
+    /// Operators would be heard without a token on an address that others can reach.
+    #[error(
+        "operators would be heard on {address}, which others can reach, without a token; name its file in \
+         `gateway.admin.tokenFile`, or listen on a loopback address"
+    )]
+    #[non_exhaustive]
+    OpenAdmin {
+        /// The address.
+        address: SocketAddr,
+    },
+    /// The operators' token is of no use.
+    #[error(transparent)]
+    Token(#[from] TokenFault),
     /// The system does not tell where a listener is.
     #[error("a listener cannot be asked for its address")]
     Address(#[from] io::Error),
@@ -109,33 +128,46 @@ impl GatewayBuilder {
     /// # Errors
     /// When the config has faults, or an address cannot be listened on. Nothing is served then.
     pub async fn start(self) -> Result<Gateway, StartError> {
-        let (file, limits, mut settings) = ConfigFile::open(self.path)?;
-        settings.listen = self.listen.unwrap_or(settings.listen);
-        settings.admin.listen = self.admin.unwrap_or(settings.admin.listen);
-        let listeners = bind_all(&settings).await?;
-        let gate = Gate::new(file, limits, settings, self.clock);
+        let (file, Loaded { limits, settings }) = ConfigFile::open(self.path)?;
+        let admin = AdminRules::load(&settings.admin, file.path())?;
+        let listen = self.listen.as_ref().unwrap_or(&settings.listen);
+        let admin_listen = self.admin.as_ref().unwrap_or(&settings.admin.listen);
+        let mut listeners = vec![
+            (Door::Http, bind("--listen", listen).await?),
+            (Door::Admin, bind("--admin", admin_listen).await?),
+        ];
+        if let Some(envoy) = &settings.envoy {
+            listeners.push((Door::Envoy, bind("`gateway.envoy.listen`", &envoy.listen).await?));
+        }
+        refuse_open_admin(&listeners, &admin)?;
+        warn_of_dangers(&settings);
+        let gate = Gate::new(file, limits, settings, admin, self.clock);
         Ok(Gateway::serve(gate, listeners)?)
     }
 }
 
-/// Binds the listener of each door that is open.
-async fn bind_all(settings: &GatewayConfig) -> Result<Vec<(Door, TcpListener)>, StartError> {
-    let mut listeners = Vec::new();
-    let always = [
-        (Door::Http, "--listen", &settings.listen),
-        (Door::Admin, "--admin", &settings.admin.listen),
-    ];
-    let envoy = settings.envoy.as_ref();
-    let envoy = envoy.map(|envoy| (Door::Envoy, "`gateway.envoy.listen`", &envoy.listen));
-    for (door, option, address) in always.into_iter().chain(envoy) {
-        let listener = TcpListener::bind(address).await.map_err(|source| StartError::Listen {
-            option,
-            address: address.clone(),
-            source,
-        })?;
-        listeners.push((door, listener));
+/// Binds the listener of one door.
+async fn bind(option: &'static str, address: &str) -> Result<TcpListener, StartError> {
+    TcpListener::bind(address).await.map_err(|source| StartError::Listen {
+        option,
+        address: address.to_owned(),
+        source,
+    })
+}
+
+/// Operators on an address that others reach have to show a token. Here and not only where the file is read, since
+/// names and options say addresses too.
+fn refuse_open_admin(
+    listeners: &[(Door, TcpListener)],
+    admin: &AdminRules,
+) -> Result<(), StartError> {
+    for (_, listener) in listeners.iter().filter(|(door, _)| *door == Door::Admin) {
+        let address = listener.local_addr()?;
+        if !address.ip().is_loopback() && !admin.has_token() {
+            return Err(StartError::OpenAdmin { address });
+        }
     }
-    Ok(listeners)
+    Ok(())
 }
 
 impl Gateway {
@@ -153,6 +185,7 @@ impl Gateway {
             stop_doors: Stop::new(),
             admin: JoinSet::new(),
             stop_admin: Stop::new(),
+            _watch: watch(gate),
         };
         for (door, listener) in listeners {
             let address = listener.local_addr()?;
@@ -186,11 +219,16 @@ impl Gateway {
 
     /// Reads the config file again and changes the limits; where it has faults, what runs stays as it is, and the log
     /// tells. Answers go on meanwhile.
-    pub async fn reload(&self) {
+    /// It tells the new config's version.
+    ///
+    /// # Errors
+    /// When the file has faults.
+    pub async fn reload(&self) -> Result<u64, ReloadFault> {
         let gate = Arc::clone(&self.gate);
         // Reading files and moving millions of keys takes its time.
-        if let Err(error) = spawn_blocking(move || gate.reload()).await {
-            error!("the reload broke off: {error}");
+        match spawn_blocking(move || gate.reload()).await {
+            Ok(reloaded) => reloaded.map(|reloaded| reloaded.version),
+            Err(broken) => resume_unwind(broken.into_panic()),
         }
     }
 
@@ -217,6 +255,16 @@ impl Gateway {
         self.stop_admin.start();
         doors.and(all_ended(&mut self.admin).await)
     }
+}
+
+/// Has the config file watched. Where that cannot be done, a reload has to be asked for.
+fn watch(gate: Arc<Gate>) -> JoinSet<()> {
+    let mut task = JoinSet::new();
+    match Watch::start(gate.config.path()) {
+        Ok(watch) => drop(task.spawn(watch.reload_on_change(gate))),
+        Err(error) => warn!("the config file is not watched: {error}; send SIGHUP after a change"),
+    }
+    task
 }
 
 /// Waits for each of these doors.

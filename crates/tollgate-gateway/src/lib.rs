@@ -27,6 +27,7 @@
 
 mod accept;
 mod admin;
+mod audit;
 mod config_file;
 mod decision_api;
 mod door;
@@ -37,6 +38,10 @@ mod gateway;
 mod health;
 mod http;
 mod metrics;
+mod reload;
+mod watch;
 
+pub use admin::TokenFault;
 pub use door::Door;
 pub use gateway::{CutOff, Gateway, GatewayBuilder, StartError};
+pub use reload::ReloadFault;

@@ -333,6 +333,18 @@ fn a_block_after_denials_is_told_as_one() {
 }
 
 #[test]
+fn a_result_of_another_config_is_told_without_the_name_of_a_limit() {
+    let (limited, unlimited) =
+        (Door::new(FixedWindow::new(1, seconds(60))), Door::new(Policy::unlimited()));
+    assert!(limited.call("/", 1).allowed());
+    let response = unlimited.denial(&limited.call("/", 1), "/", &Caller::default());
+    assert_eq!(field(response.headers(), "retry-after"), Some("60"));
+    assert_eq!(field(response.headers(), "ratelimit"), None);
+    let detail = "a limit of 1 has too little left for this request; come back in 60 s";
+    assert_eq!(body(&response)["detail"], detail);
+}
+
+#[test]
 fn one_family_of_fields_is_told_and_never_two() {
     let families = [
         (

@@ -176,6 +176,8 @@ fn v23_only_so_many_hops_are_looked_at() {
     assert_eq!(key_of(&clients, "10.1.1.1", &[(XFF, &list(8))]), "10.0.0.8");
     assert_eq!(key_of(&clients, "10.1.1.1", &[(XFF, &list(9))]), behind("10.0.0.8"));
     assert_eq!(key_of(&clients, "10.1.1.1", &[(XFF, &list(5_000))]), behind("10.0.0.8"));
+    let none = Clients::by_address(through(ForwardingField::XForwardedFor).max_hops(0));
+    assert_eq!(key_of(&none, "10.1.1.1", &[(XFF, "198.51.100.7")]), "198.51.100.7");
     let two = Clients::by_address(through(ForwardingField::XForwardedFor).max_hops(2));
     assert_eq!(key_of(&two, "10.1.1.1", &[(XFF, "198.51.100.7, 10.0.0.2")]), "198.51.100.7");
     assert_eq!(
@@ -258,8 +260,10 @@ fn s01_mapped_clients_share_no_key_whatever_the_length_of_ipv6_networks() {
         assert_ne!(key("::ffff:127.0.0.1"), key("::ffff:127.0.0.2"));
         assert_eq!(key("2001:db8:1:2:3:4:5:6"), network);
     }
-    let whole = Clients::by_address(ClientAddress::of_peer().ipv6_prefix(128));
-    assert_eq!(key_of(&whole, "2001:db8::1", &[]), "2001:db8::1");
+    for most in [128, 200] {
+        let whole = Clients::by_address(ClientAddress::of_peer().ipv6_prefix(most));
+        assert_eq!(key_of(&whole, "2001:db8::1", &[]), "2001:db8::1");
+    }
     let none = Clients::by_address(ClientAddress::of_peer().ipv6_prefix(0));
     assert_eq!(key_of(&none, "2001:db8::1", &[]), "::/0");
 }
@@ -397,7 +401,9 @@ fn svc29_r74_a_key_that_is_missing_empty_or_repeated_gets_what_the_config_names(
         );
         let shared = ["192.0.2.1", "192.0.2.2"].map(|peer| identified(Otherwise::Shared, peer));
         assert_eq!(shared[0], shared[1]);
-        assert_eq!(key(shared[0].clone()).as_str(), "no x-api-key/0:");
+        let shared = key(shared[0].clone());
+        assert_eq!(shared.as_str(), "no x-api-key/0:");
+        assert_eq!(shared.shown(&KeyHasher::secure()), "no x-api-key");
     }
 }
 

@@ -72,6 +72,8 @@ fn p08_to_p24_what_servers_read_in_two_ways_is_refused() {
         ("P-13", "/login%0a", Control, 6),
         ("P-13", "/login\u{1}", Control, 6),
         ("P-13", "/login%7f", Control, 6),
+        ("P-13", "/login?\u{1f}", Control, 7),
+        ("P-13", "/login?\u{7f}", Control, 7),
         ("P-14", "/\\login", Backslash, 1),
         ("P-14", "/%5clogin", Backslash, 1),
         ("P-14", "/a/%5Clogin", Backslash, 3),
@@ -142,12 +144,12 @@ fn p19_the_host_of_an_absolute_target_is_the_one_that_counts() {
     assert_eq!(endpoint.host().unwrap().to_string(), "other.example");
 
     let table = [
-        ("http://other.example/login?a", "/login?a"),
-        ("HTTPS://other.example:443/login", "/login"),
-        ("http://other.example", "/"),
-        ("http://other.example?a=/b", "/?a=/b"),
+        ("http://other.example/login?a", "/login?a", false),
+        ("HTTPS://other.example:443/login", "/login", false),
+        ("http://other.example", "/", true),
+        ("http://other.example?a=/b", "/?a=/b", true),
     ];
-    for (target, forwarded) in table {
+    for (target, forwarded, is_rewritten) in table {
         let endpoint = EndpointRules::new().endpoint(
             &Method::GET,
             target.as_bytes(),
@@ -155,6 +157,7 @@ fn p19_the_host_of_an_absolute_target_is_the_one_that_counts() {
         );
         let endpoint = endpoint.unwrap();
         assert_eq!(endpoint.path_and_query(), forwarded, "{target}");
+        assert_eq!(endpoint.rewritten().is_some(), is_rewritten, "{target}");
         assert_eq!(endpoint.host().unwrap().to_string(), "other.example", "{target}");
         let uri: http::Uri = target.parse().unwrap();
         let request = Request::get(uri).body(()).unwrap();

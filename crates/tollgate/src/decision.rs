@@ -110,7 +110,8 @@ pub enum Reason {
     CostExceedsLimit,
     /// A limit counts by tenant, and the call names none.
     TenantMissing,
-    /// The endpoint is blocked ([`Policy::deny`](crate::Policy::deny)).
+    /// The endpoint is blocked ([`Policy::deny`](crate::Policy::deny)), or the client for a while
+    /// ([`RateLimitResult::blocked_for`]).
     Blocked,
 }
 
@@ -148,8 +149,15 @@ impl RateLimitResult {
     }
 
     /// What is said where no limit holds: allowed, and as much remains as can be said.
-    pub(crate) const fn unlimited() -> Self {
+    pub const fn unlimited() -> Self {
         Self::new(Decision::new(true, Figures::plain(u32::MAX, 0, 0)), u32::MAX)
+    }
+
+    /// What is said to a client that somebody has blocked, and for how long.
+    pub fn blocked_for(time: Duration) -> Self {
+        let nanos = nanos_of(time);
+        let decision = Decision::new(false, Figures::plain(0, nanos, nanos));
+        Self::new(decision.denied(Reason::Blocked), 0)
     }
 
     /// A denial that no figures of a key stand behind.
@@ -225,17 +233,13 @@ impl RateLimitResult {
     pub fn retry_after_ms(&self) -> Option<u64> {
         match self.reason() {
             Some(Reason::QuotaUsedUp) => Some(self.figures.retry_after_ms(self.limit).max(1)),
-            // Only leases promise when a place is free.
-            Some(Reason::TooManyInFlight) => {
+            // Only leases promise when a place is free, and only some blocks have an end.
+            Some(Reason::TooManyInFlight | Reason::Blocked) => {
                 Some(self.figures.retry_after_ms(self.limit)).filter(|wait_ms| *wait_ms > 0)
             }
-            None
-            | Some(
-                Reason::TableFull
-                | Reason::CostExceedsLimit
-                | Reason::TenantMissing
-                | Reason::Blocked,
-            ) => None,
+            None | Some(Reason::TableFull | Reason::CostExceedsLimit | Reason::TenantMissing) => {
+                None
+            }
         }
     }
 

@@ -175,6 +175,13 @@ pub struct DecidedEach {
     pub limits: Vec<LimitResult>,
 }
 
+impl DecidedEach {
+    /// An answer that no limit stands behind.
+    pub const fn outright(result: RateLimitResult) -> Self {
+        Self { decided: Ok(result), limits: Vec::new() }
+    }
+}
+
 /// What one of several limits says of a call.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]

@@ -91,11 +91,13 @@ impl<'a> Call<'a> {
         Self { tenant: Some(tenant), ..self }
     }
 
-    pub(crate) const fn client_name(&self) -> &'a str {
+    /// The client's name.
+    pub const fn client_name(&self) -> &'a str {
         self.client
     }
 
-    pub(crate) const fn endpoint_name(&self) -> &'a str {
+    /// The endpoint's name.
+    pub const fn endpoint_name(&self) -> &'a str {
         self.endpoint
     }
 

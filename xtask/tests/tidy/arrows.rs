@@ -11,6 +11,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("tollgate-replay", &["tollgate", "tollgate-config", "tollgate-json"]),
     ("tollgate-tokio", &["tollgate"]),
     ("tollgate-http", &["tollgate"]),
+    ("tollgate-tower", &["tollgate", "tollgate-http"]),
     ("tollgate-gateway", &["tollgate", "tollgate-config", "tollgate-http", "tollgate-json"]),
     ("tollgate-cli", &["tollgate", "tollgate-config", "tollgate-gateway", "tollgate-replay"]),
     ("xtask", &[]),

@@ -34,7 +34,8 @@ async fn serve(args: &ServeArgs) -> anyhow::Result<ExitCode> {
     loop {
         tokio::select! {
             () = stop.next() => break,
-            _ = hangups.recv() => gateway.reload().await,
+            // What came of it is in the log.
+            _ = hangups.recv() => drop(gateway.reload().await),
         }
     }
     Ok(match gateway.stop(stop.next()).await {

@@ -3,7 +3,7 @@
 use std::io::{BufRead, BufReader};
 use std::ops::Deref;
 use std::path::Path;
-use std::process::{Child, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::Duration;
 
@@ -22,6 +22,8 @@ const DEADLINE: Duration = Duration::from_secs(60);
 pub(crate) struct Server {
     child: Child,
     log: Receiver<String>,
+    /// What the log told before the server listened.
+    before: Vec<String>,
     client: Client,
 }
 
@@ -52,7 +54,29 @@ impl Server {
     }
 
     pub(crate) fn start_with(config: &Path, options: &[&str]) -> Self {
-        let mut child = tollgate()
+        Self::run(tollgate(), config, options)
+    }
+
+    /// The same, with everything in the log.
+    pub(crate) fn start_telling_all(config: &Path, options: &[&str]) -> Self {
+        let mut command = tollgate();
+        command.env("RUST_LOG", "trace");
+        Self::run(command, config, options)
+    }
+
+    /// The same, with so many files that may be open at once.
+    pub(crate) fn start_with_files(config: &ScratchFile, files: u32) -> Self {
+        let mut command = Command::new("sh");
+        let binary = tollgate();
+        command
+            .arg("-c")
+            .arg(format!("ulimit -n {files}; exec \"$0\" \"$@\""))
+            .arg(binary.get_program());
+        Self::run(command, config.path(), &[])
+    }
+
+    fn run(mut command: Command, config: &Path, options: &[&str]) -> Self {
+        let mut child = command
             .args(["serve", "--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0", "--config"])
             .arg(config)
             .args(options)
@@ -71,15 +95,16 @@ impl Server {
             .build()
             .new_agent();
         let client = Client { api: String::new(), admin: String::new(), agent };
-        let mut server = Self { child, log, client };
+        let mut server = Self { child, log, before: Vec::new(), client };
         server.client.api = server.wait_for_address("http");
         server.client.admin = server.wait_for_address("admin");
         server
     }
 
     /// Where the log, in either format, says that a door listens.
-    fn wait_for_address(&self, door: &str) -> String {
-        let line = self.wait_for_line("listening");
+    fn wait_for_address(&mut self, door: &str) -> String {
+        let (line, before) = self.wait_for("listening");
+        self.before.extend(before);
         if let Ok(event) = serde_json::from_str::<Value>(&line) {
             assert_eq!(event["door"], door);
             return event["address"].as_str().expect("an address is a text").to_owned();
@@ -89,12 +114,21 @@ impl Server {
         address.to_owned()
     }
 
+    pub(crate) fn log_before_addresses(&self) -> &[String] {
+        &self.before
+    }
+
     /// Reads the log up to a line that contains this.
     pub(crate) fn wait_for_line(&self, part: &str) -> String {
+        self.wait_for(part).0
+    }
+
+    /// The same, with the lines before it.
+    fn wait_for(&self, part: &str) -> (String, Vec<String>) {
         let mut seen = Vec::new();
         loop {
             match self.log.recv_timeout(DEADLINE) {
-                Ok(line) if line.contains(part) => return line,
+                Ok(line) if line.contains(part) => return (line, seen),
                 Ok(line) => seen.push(line),
                 Err(error) => panic!("no line with {part:?} ({error}) among {seen:#?}"),
             }
@@ -136,6 +170,15 @@ impl Client {
 
     pub(crate) fn post(&self, path: &str, body: impl AsRef<[u8]>) -> Answer {
         Answer::read(self.agent.post(format!("http://{}{path}", self.api)).send(body.as_ref()))
+    }
+
+    /// Has operators' listener answer a request with this token.
+    pub(crate) fn operate(&self, method: &str, path: &str, token: &str, body: &str) -> Answer {
+        let request = ureq::http::Request::builder()
+            .method(method)
+            .uri(format!("http://{}{path}", self.admin))
+            .header("authorization", format!("Bearer {token}"));
+        Answer::read(self.agent.run(request.body(body.to_owned()).expect("it is a request")))
     }
 
     /// Asks whether a client may call the default endpoint, at this cost.

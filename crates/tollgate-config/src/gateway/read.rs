@@ -1,4 +1,4 @@
-//! Reads the section `gateway`. Where something in it is wrong, the fault is found, and reading goes on with the
+//! Reads the section `gateway`. Where something in it is wrong, the fault is found and reading goes on with the
 //! default.
 
 use std::collections::HashMap;

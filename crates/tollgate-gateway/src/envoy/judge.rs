@@ -27,7 +27,17 @@ pub(super) enum Asked<'a> {
     /// The limits of an endpoint, at this cost or at what it costs.
     Endpoint(Named<'a>, Option<u64>),
     /// A limit that came with the request.
-    Own(Arc<OwnLimiter>, Request, Unit),
+    Own(Own<'a>),
+}
+
+/// What is asked of a limit that came with the request.
+#[derive(Debug)]
+pub(super) struct Own<'a> {
+    pub(super) limiter: Arc<OwnLimiter>,
+    pub(super) unit: Unit,
+    request: Request,
+    /// Who calls what, where a rule says it.
+    named: Option<Named<'a>>,
 }
 
 /// What is said of a descriptor.
@@ -80,10 +90,11 @@ impl<'a> Asked<'a> {
             (Meaning::Call(named), None) => Ok(Self::Endpoint(named, question.hits)),
             (_, Some(OwnLimit::Nothing(unit))) => Ok(Self::Never(unit)),
             (meaning, Some(OwnLimit::Window(window, unit))) => {
-                let own = own_limits.limiter(window, gate.now())?;
-                let key = own.limiter.key(&counted_as(question, domain, &meaning, gate));
+                let limiter = own_limits.limiter(window, gate.now())?;
+                let key = limiter.limiter.key(&counted_as(question, domain, &meaning, gate));
                 let request = Request::new(key).cost(question.hits.unwrap_or(1));
-                Ok(Self::Own(own, request, unit))
+                let named = if let Meaning::Call(named) = meaning { Some(named) } else { None };
+                Ok(Self::Own(Own { limiter, unit, request, named }))
             }
         }
     }
@@ -96,11 +107,11 @@ impl<'a> Asked<'a> {
             Self::Never(_) => (Said::Never, None),
             Self::Endpoint(named, hits) => {
                 let (decided, receipt) = gate.decide_with_receipt(&named.call(*hits));
-                (Said::Endpoint(result(decided)), Some(receipt))
+                (Said::Endpoint(result(decided)), receipt)
             }
-            Self::Own(own, request, _) => {
-                let (decided, receipt) = own.limiter.decide_with_receipt(*request);
-                (Said::Own(result(decided)), Some(receipt))
+            Self::Own(own) => {
+                let (decided, receipt) = own.decide(gate);
+                (Said::Own(result(decided)), receipt)
             }
         }
     }
@@ -112,7 +123,26 @@ impl<'a> Asked<'a> {
             Self::Unclear => Said::Unclear,
             Self::Never(_) => Said::Never,
             Self::Endpoint(named, hits) => Said::Endpoint(result(gate.look(&named.call(*hits)))),
-            Self::Own(own, request, _) => Said::Own(result(own.limiter.look(*request))),
+            Self::Own(own) => Said::Own(result(own.look(gate))),
+        }
+    }
+}
+
+impl Own<'_> {
+    fn decide(&self, gate: &Gate) -> (Decided, Option<Receipt>) {
+        let decide = || self.limiter.limiter.decide_with_receipt(self.request);
+        if let Some(named) = &self.named {
+            return gate.decide_by(&named.call(None), decide);
+        }
+        let (decided, receipt) = decide();
+        (decided, Some(receipt))
+    }
+
+    fn look(&self, gate: &Gate) -> Decided {
+        let look = || self.limiter.limiter.look(self.request);
+        match &self.named {
+            Some(named) => gate.look_by(&named.call(None), look),
+            None => look(),
         }
     }
 }

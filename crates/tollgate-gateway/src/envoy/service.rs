@@ -71,9 +71,9 @@ impl RateLimits {
                 let unit = current.unit(limiter.entry(&named.endpoint).as_deref(), result);
                 (Some((result, policy)), unit)
             }
-            (Asked::Own(own, _, unit), Said::Own(result)) => (Some((result, &own.policy)), *unit),
+            (Asked::Own(own), Said::Own(result)) => (Some((result, &own.limiter.policy)), own.unit),
             (Asked::Never(unit), _) => (None, *unit),
-            (Asked::Nothing | Asked::Unclear | Asked::Endpoint(..) | Asked::Own(..), _) => {
+            (Asked::Nothing | Asked::Unclear | Asked::Endpoint(..) | Asked::Own(_), _) => {
                 (None, Unit::Unknown)
             }
         };

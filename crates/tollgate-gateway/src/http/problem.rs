@@ -1,6 +1,6 @@
 //! What went wrong with a request, said as `application/problem+json` (RFC 9457).
 
-use hyper::header::{ALLOW, HeaderValue};
+use hyper::header::{ALLOW, HeaderName, HeaderValue, WWW_AUTHENTICATE};
 use hyper::{Method, StatusCode};
 use serde::Serialize;
 
@@ -14,7 +14,8 @@ pub(crate) const PROBLEM_JSON: HeaderValue = HeaderValue::from_static("applicati
 pub(crate) struct Problem {
     status: StatusCode,
     detail: String,
-    allow: Option<&'static str>,
+    /// A field that goes with the status.
+    field: Option<(HeaderName, HeaderValue)>,
 }
 
 /// As it goes over the wire.
@@ -29,7 +30,7 @@ struct Wire<'a> {
 
 impl Problem {
     pub(crate) fn new(status: StatusCode, detail: impl Into<String>) -> Self {
-        Self { status, detail: detail.into(), allow: None }
+        Self { status, detail: detail.into(), field: None }
     }
 
     pub(crate) fn bad_request(detail: impl Into<String>) -> Self {
@@ -44,7 +45,14 @@ impl Problem {
     /// The path is served, and the method is not. The header `Allow` names those that are.
     pub(crate) fn method_not_allowed(path: &str, method: &Method, allow: &'static str) -> Self {
         let detail = format!("{path} does not answer {method}; see the header `allow`");
-        Self { allow: Some(allow), ..Self::new(StatusCode::METHOD_NOT_ALLOWED, detail) }
+        let field = Some((ALLOW, HeaderValue::from_static(allow)));
+        Self { field, ..Self::new(StatusCode::METHOD_NOT_ALLOWED, detail) }
+    }
+
+    /// Whoever asks has not shown that it may.
+    pub(crate) fn unauthorized(detail: &str) -> Self {
+        let field = Some((WWW_AUTHENTICATE, HeaderValue::from_static("Bearer")));
+        Self { field, ..Self::new(StatusCode::UNAUTHORIZED, detail) }
     }
 }
 
@@ -65,9 +73,7 @@ impl Problem {
 impl From<Problem> for Answer {
     fn from(problem: Problem) -> Self {
         let mut answer = answer::of_type(problem.status, PROBLEM_JSON, problem.to_json());
-        if let Some(methods) = problem.allow {
-            answer.headers_mut().insert(ALLOW, HeaderValue::from_static(methods));
-        }
+        answer.headers_mut().extend(problem.field);
         answer
     }
 }

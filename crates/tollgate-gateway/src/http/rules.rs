@@ -1,5 +1,5 @@
-//! How requests over HTTP are read and answered: who a request is from, which endpoint it is for, and what its client
-//! is told. Made anew with each reload.
+//! How requests over HTTP are read and answered: who a request is from, which endpoint it is for, and what its
+//! client is told. Made anew with each reload.
 
 use tollgate::{Config, RateLimiter};
 use tollgate_config::{

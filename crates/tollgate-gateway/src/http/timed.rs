@@ -20,7 +20,7 @@ use crate::metrics::LimitHit;
 ///
 /// The time of header fields runs from their first byte on, however many come after it. The time between requests is
 /// kept by a timer that is set anew only when it has run out, so that requests in quick succession cost none: a
-/// connection is idle for at least `idle_timeout`, and for less than twice as long, before it is closed.
+/// connection is idle for at least `idle_timeout`, and for at most twice as long, before it is closed.
 #[derive(Debug)]
 pub(super) struct Timed {
     stream: TcpStream,
@@ -83,14 +83,12 @@ impl Timed {
             }
             return self.reading.poll(context).map(|()| LimitHit::HeaderTime);
         }
-        if !moment.is_waiting() {
-            return Poll::Pending;
-        }
+        // It runs while an answer is made as well: hyper does not look for the next request anew once it is sent.
         if self.reading.sleep.is_none() {
             self.reading.set(moment, self.idle_timeout);
         }
         ready!(self.reading.poll(context));
-        if is_set {
+        if is_set && moment.is_waiting() {
             return Poll::Ready(LimitHit::IdleTime);
         }
         // It was set before requests that came since.

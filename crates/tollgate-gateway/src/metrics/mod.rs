@@ -6,6 +6,7 @@ mod envoy;
 
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
 
 use prometheus_client::collector::Collector;
@@ -25,6 +26,7 @@ pub(crate) use self::envoy::DescriptorOutcome;
 use self::envoy::EnvoyMetrics;
 use crate::config_file::ConfigFile;
 use crate::door::Door;
+use crate::gate::Mode;
 
 /// The media type of what [`Metrics::render`] writes.
 pub(crate) const MEDIA_TYPE: &str = prometheus_text::CONTENT_TYPE;
@@ -35,6 +37,14 @@ pub(crate) struct Metrics {
     registry: Registry,
     doors: Arc<DoorMetrics>,
     envoy: Arc<EnvoyMetrics>,
+    overridden: Arc<Overridden>,
+}
+
+/// Decisions that operators made.
+#[derive(Debug, Default)]
+struct Overridden {
+    blocked: AtomicU64,
+    unlimited: AtomicU64,
 }
 
 impl Metrics {
@@ -44,10 +54,15 @@ impl Metrics {
         registry.register("build", "The version that runs", version);
         let doors = Arc::new(DoorMetrics::default());
         let envoy = Arc::new(EnvoyMetrics::default());
-        let (of_doors, of_envoy) = (Arc::clone(&doors), Arc::clone(&envoy));
-        let pulled = Pulled { limiter, config, doors: of_doors, envoy: of_envoy };
-        registry.register_collector(Box::new(pulled));
-        Self { registry, doors, envoy }
+        let overridden = Arc::new(Overridden::default());
+        registry.register_collector(Box::new(Pulled {
+            limiter,
+            config,
+            doors: Arc::clone(&doors),
+            envoy: Arc::clone(&envoy),
+            overridden: Arc::clone(&overridden),
+        }));
+        Self { registry, doors, envoy, overridden }
     }
 
     /// Counts a connection, and that it is open until what is given back is dropped.
@@ -70,6 +85,15 @@ impl Metrics {
         self.envoy.record(outcome);
     }
 
+    /// Counts a decision that an operator made.
+    pub(crate) fn record_overridden(&self, mode: Mode) {
+        let count = match mode {
+            Mode::Block => &self.overridden.blocked,
+            Mode::Unlimited => &self.overridden.unlimited,
+        };
+        count.fetch_add(1, Ordering::Relaxed);
+    }
+
     /// Counts a request from no trusted proxy that says where it came from, which was not believed.
     pub(crate) fn record_untrusted_forwarding(&self, door: Door) {
         self.doors.record_untrusted_forwarding(door);
@@ -90,6 +114,7 @@ struct Pulled {
     config: Arc<ConfigFile>,
     doors: Arc<DoorMetrics>,
     envoy: Arc<EnvoyMetrics>,
+    overridden: Arc<Overridden>,
 }
 
 impl Collector for Pulled {
@@ -98,6 +123,7 @@ impl Collector for Pulled {
         encode_decisions(&mut encoder, &limiters)?;
         encode_keys(&mut encoder, &limiters)?;
         encode_limits(&mut encoder, &limiters, &self.limiter.limit_counts())?;
+        self.encode_overridden(&mut encoder)?;
         self.doors.encode(&mut encoder)?;
         self.envoy.encode(&mut encoder)?;
         self.encode_loads(&mut encoder)
@@ -105,12 +131,28 @@ impl Collector for Pulled {
 }
 
 impl Pulled {
+    fn encode_overridden(&self, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
+        let counts = [
+            (Mode::Block, &self.overridden.blocked),
+            (Mode::Unlimited, &self.overridden.unlimited),
+        ];
+        let series = counts.map(|(mode, count)| {
+            ([("mode", mode.word())], ConstCounter::new(count.load(Ordering::Relaxed)))
+        });
+        let help = "Calls decided by an operator's override, which no limit counts";
+        encode(encoder, "overridden_decisions", help, series)
+    }
+
     fn encode_loads(&self, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
         let loads = self.config.loads();
         let outcomes = [("success", loads.version.saturating_sub(1)), ("failure", loads.failures)];
         let series = |(outcome, times)| ([("outcome", outcome)], ConstCounter::new(times));
         let help = "Times the config file was read again";
         encode(encoder, "config_reloads", help, outcomes.into_iter().map(series))?;
+
+        let series = (NO_LABELS, ConstGauge::new(loads.version));
+        let help = "How many configs were in use, the one in use among them";
+        encode(encoder, "config_version", help, [series])?;
 
         let loaded_at = loads.loaded_at.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
         let series = (NO_LABELS, ConstGauge::new(loaded_at.as_secs_f64()));

@@ -50,7 +50,7 @@ impl Served {
     /// The same with another config from now on.
     pub(crate) async fn reload(&self, limits: &str, lines: &str) {
         write(&self.folder, limits, lines);
-        self.gateway.reload().await;
+        self.gateway.reload().await.unwrap();
     }
 
     pub(crate) fn address(&self) -> SocketAddr {

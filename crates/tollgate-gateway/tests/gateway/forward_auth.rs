@@ -27,7 +27,7 @@ fn ask(running: &Running, path: &str, client: &str, method: &str, target: &str) 
         ("x-forwarded-host", "shop.example.com"),
         ("x-forwarded-proto", "https"),
     ];
-    running.send(Door::Http, "GET", path, &headers, "")
+    running.send(Door::Http, ("GET", path), &headers, "")
 }
 
 #[test]
@@ -67,7 +67,7 @@ fn any_method_may_be_used_to_ask() {
     let running = Running::start(CONFIG);
     for method in ["GET", "POST", "PUT", "DELETE", "OPTIONS", "PROPFIND"] {
         let headers = [("x-forwarded-method", method), ("x-forwarded-uri", "/")];
-        assert_eq!(running.send(Door::Http, method, CADDY, &headers, "").status, 200, "{method}");
+        assert_eq!(running.send(Door::Http, (method, CADDY), &headers, "").status, 200, "{method}");
     }
 }
 
@@ -80,13 +80,13 @@ fn s02_nobody_but_a_trusted_proxy_may_ask() {
     assert!(refused.contains("127.0.0.1 is none of `gateway.client.trustedProxies`"), "{refused}");
     let refused = ask(&running, NGINX, "198.51.100.7", "GET", "/login");
     assert_eq!((refused.status, refused.header("x-ratelimit-status")), (403, Some("403")));
-    assert_eq!(running.metric(r#"tollgate_untrusted_forwarding_total{door="http"}"#), 2.0);
+    assert_eq!(running.metric(r#"tollgate_untrusted_forwarding_total{door="http"}"#), 2);
 }
 
 #[test]
 fn a_question_that_is_not_understood_lets_nobody_pass() {
     let running = Running::start(CONFIG);
-    let send = |headers: &[(&str, &str)]| running.send(Door::Http, "GET", CADDY, headers, "");
+    let send = |headers: &[(&str, &str)]| running.send(Door::Http, ("GET", CADDY), headers, "");
     let method = ("x-forwarded-method", "GET");
     let target = ("x-forwarded-uri", "/");
     for (headers, told) in [
@@ -137,8 +137,8 @@ fn svc_08_s14_no_spelling_of_a_path_has_a_quota_of_its_own() {
         running.metric(r#"tollgate_decisions_total{endpoint="default",outcome="allowed"}"#);
     let refused = statuses.iter().filter(|status| **status == 400).count();
     assert_eq!(
-        format!("{charged}"),
-        refused.to_string(),
+        usize::try_from(charged).unwrap(),
+        refused,
         "what is refused is charged to the default"
     );
 }
@@ -168,7 +168,7 @@ fn svc_05_s11_underscore_twins_are_not_read() {
             ("x-forwarded-uri", "/login"),
             ("x_forwarded_uri", "/other"),
         ];
-        running.send(Door::Http, "GET", CADDY, &headers, "").status
+        running.send(Door::Http, ("GET", CADDY), &headers, "").status
     };
     assert_eq!([ask(), ask(), ask(), ask()], [200, 200, 200, 429]);
 }
@@ -179,7 +179,7 @@ fn svc_31_preflights_pass_uncharged_and_scripts_may_read_a_denial() {
     let running = Running::start(config.replace("maxRequests: 3", "maxRequests: 1"));
     let ask = |method: &str, more: &[(&str, &str)]| {
         let headers = [("x-forwarded-method", method), ("x-forwarded-uri", "/login")];
-        running.send(Door::Http, "GET", CADDY, &[&headers, more].concat(), "")
+        running.send(Door::Http, ("GET", CADDY), &[&headers, more].concat(), "")
     };
     let origin = ("origin", "https://app.example.com");
     for _ in 0..5 {
@@ -208,7 +208,7 @@ fn svc_29_a_client_by_its_header_is_judged_as_the_config_says() {
                 ("x-forwarded-for", address),
             ];
             headers.extend(key.map(|key| ("x-api-key", key)));
-            running.send(Door::Http, "GET", CADDY, &headers, "").status
+            running.send(Door::Http, ("GET", CADDY), &headers, "").status
         };
         for _ in 0..3 {
             assert_eq!(ask(Some("a"), "198.51.100.1"), 200);
@@ -235,7 +235,7 @@ fn a_denied_request_of_grpc_gets_no_200() {
         ("x-forwarded-uri", "/login"),
         ("content-type", "application/grpc"),
     ];
-    let ask = || running.send(Door::Http, "POST", CADDY, &headers, "").status;
+    let ask = || running.send(Door::Http, ("POST", CADDY), &headers, "").status;
     assert_eq!((ask(), ask()), (200, 429));
 }
 

@@ -84,7 +84,7 @@ fn every_answer_is_one_that_the_description_says() {
     }
     described.check("/v1/allow", "post", &running.get("/v1/allow"));
     let large = format!("{{\"clientId\": \"{}\"}}", "a".repeat(1 << 20));
-    let large = running.send(tollgate_gateway::Door::Http, "POST", "/v1/allow", &[], &large);
+    let large = running.send(tollgate_gateway::Door::Http, ("POST", "/v1/allow"), &[], &large);
     assert_eq!(large.status, 413);
     described.check("/v1/allow", "post", &large);
 }

@@ -2,13 +2,15 @@
 
 use std::fs;
 use std::future::pending;
-use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::io::{ErrorKind, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde_json::Value;
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
+use tokio::time::sleep;
 use tollgate::ManualClock;
 use tollgate_gateway::{CutOff, Door, Gateway, StartError};
 use ureq::Agent;
@@ -38,16 +40,38 @@ pub(crate) struct Answer {
 impl Running {
     /// Starts a gateway on this config, in JSON or YAML, which is JSON too.
     pub(crate) fn start(config: impl AsRef<[u8]>) -> Self {
-        Self::try_start(config).unwrap()
+        Self::start_with(config, &[])
     }
 
-    pub(crate) fn try_start(config: impl AsRef<[u8]>) -> Result<Self, StartError> {
+    /// The same, with other files beside the config.
+    pub(crate) fn start_with(config: impl AsRef<[u8]>, files: &[(&str, &str)]) -> Self {
+        Self::try_start_at(config, files, "127.0.0.1:0").unwrap()
+    }
+
+    /// The same, with operators heard on this address.
+    pub(crate) fn try_start_at(
+        config: impl AsRef<[u8]>,
+        files: &[(&str, &str)],
+        admin: &str,
+    ) -> Result<Self, StartError> {
         let folder = tempfile::tempdir().unwrap();
+        for (name, content) in files {
+            fs::write(folder.path().join(name), content).unwrap();
+        }
         let path = folder.path().join("limits.yaml");
         fs::write(&path, config).unwrap();
+        Self::run(path, folder, admin)
+    }
+
+    /// Starts a gateway on a file that is there.
+    pub(crate) fn start_on(path: &Path) -> Self {
+        Self::run(path.to_owned(), tempfile::tempdir().unwrap(), "127.0.0.1:0").unwrap()
+    }
+
+    fn run(path: PathBuf, folder: TempDir, admin: &str) -> Result<Self, StartError> {
         let clock = ManualClock::new();
         let runtime = Runtime::new().unwrap();
-        let builder = Gateway::builder(&path).listen("127.0.0.1:0").admin("127.0.0.1:0");
+        let builder = Gateway::builder(&path).listen("127.0.0.1:0").admin(admin);
         let gateway = runtime.block_on(builder.clock(clock.clone()).start())?;
         let agent = Agent::config_builder()
             .http_status_as_error(false)
@@ -69,7 +93,7 @@ impl Running {
     /// Has the config file read again.
     pub(crate) fn reload(&self, config: impl AsRef<[u8]>) {
         self.write_config(config);
-        self.runtime.block_on(self.gateway.reload());
+        self.runtime.block_on(self.gateway.reload()).unwrap();
     }
 
     /// Stops it, and waits for whatever is under way.
@@ -78,23 +102,22 @@ impl Running {
     }
 
     pub(crate) fn get(&self, path: &str) -> Answer {
-        self.send(Door::Http, "GET", path, &[], "")
+        self.send(Door::Http, ("GET", path), &[], "")
     }
 
     pub(crate) fn post(&self, path: &str, body: &Value) -> Answer {
-        self.send(Door::Http, "POST", path, &[], &body.to_string())
+        self.send(Door::Http, ("POST", path), &[], &body.to_string())
     }
 
     /// Sends a request with these header fields, each as it is given.
     pub(crate) fn send(
         &self,
         door: Door,
-        method: &str,
-        path: &str,
+        (method, path): (&str, &str),
         headers: &[(&str, &str)],
         body: &str,
     ) -> Answer {
-        let url = format!("http://{}{path}", self.address(door));
+        let url = format!("http://127.0.0.1:{}{path}", self.address(door).port());
         let mut request = Request::builder().method(method).uri(url);
         for (name, value) in headers {
             request = request.header(*name, *value);
@@ -112,9 +135,30 @@ impl Running {
         }
     }
 
+    /// Sends bytes on a connection of their own: all that is answered until it is closed.
+    pub(crate) fn raw(&self, door: Door, request: &str) -> String {
+        let mut connection = TcpStream::connect(self.address(door)).unwrap();
+        connection.set_read_timeout(Some(DEADLINE)).unwrap();
+        connection.write_all(request.as_bytes()).unwrap();
+        let mut answer = Vec::new();
+        // Where bytes are left unread, the connection is reset after the answer.
+        if let Err(error) = connection.read_to_end(&mut answer) {
+            assert_eq!(error.kind(), ErrorKind::ConnectionReset, "{error}");
+        }
+        String::from_utf8(answer).unwrap()
+    }
+
+    /// Asks again and again until the answer is yes.
+    pub(crate) fn wait_until(&self, is_so: impl Fn() -> bool) {
+        let deadline = self.runtime.block_on(async { Box::pin(sleep(DEADLINE)) });
+        while !is_so() {
+            assert!(!deadline.is_elapsed(), "it never came");
+        }
+    }
+
     /// The figure of this series.
-    pub(crate) fn metric(&self, series: &str) -> f64 {
-        let text = self.send(Door::Admin, "GET", "/metrics", &[], "").body;
+    pub(crate) fn metric(&self, series: &str) -> u64 {
+        let text = self.send(Door::Admin, ("GET", "/metrics"), &[], "").body;
         let line = text.lines().find_map(|line| line.strip_prefix(series)?.strip_prefix(' '));
         let Some(line) = line else { panic!("no {series} in\n{text}") };
         line.parse().unwrap()

@@ -46,11 +46,11 @@ impl EndpointRules {
     }
 }
 
-/// A path in which each parameter, and the rest at its end, is a number between marks; and what they were.
+/// A path in which each parameter is a number between marks; and what they were.
 fn without_parameters(path: &str) -> (String, Vec<&str>) {
     let (mut target, mut parameters) = (String::new(), Vec::new());
     for segment in path.split('/').skip(1) {
-        let is_parameter = segment == "*" || (segment.starts_with('{') && segment.ends_with('}'));
+        let is_parameter = segment.starts_with('{') && segment.ends_with('}');
         target.push('/');
         if is_parameter {
             // Writing to a string cannot fail.

@@ -40,8 +40,8 @@ impl Permit {
         Self { result, place }
     }
 
-    /// The answer of a limiter that does not mind when calls end.
-    pub(crate) const fn without_end(result: RateLimitResult) -> Self {
+    /// An answer that does not mind when the call ends, and holds no place.
+    pub const fn without_end(result: RateLimitResult) -> Self {
         Self { result, place: None }
     }
 
