@@ -107,6 +107,29 @@ async fn it_is_charged_with_the_others_or_not_at_all() {
 }
 
 #[tokio::test]
+async fn what_operators_say_of_a_client_comes_before_every_limit() {
+    let served = Served::with(LIMITS, "  admin: { tokenFile: token }").await;
+    let mut client = served.client().await;
+    let [mine, other] = ["203.0.113.7", "203.0.113.8"].map(search);
+    let own = |asked: &RateLimitDescriptor| limited(1, Unit::Hour, asked.clone());
+    served.override_client("203.0.113.7", r#"{"mode": "block", "for": "2s"}"#).await;
+    for asked in [mine.clone(), own(&mine)] {
+        let answer = client.answer(&[other.clone(), asked]).await;
+        assert_eq!(answer.overall_code(), Code::OverLimit);
+        assert_eq!(header(&answer, "retry-after"), Some("2"));
+        assert_eq!(answer.statuses[0].limit_remaining, 100);
+    }
+    served.override_client("203.0.113.7", r#"{"mode": "unlimited", "for": "2s"}"#).await;
+    for _ in 0..3 {
+        assert!(client.allows(own(&mine)).await);
+    }
+    served.clock.advance(Duration::from_secs(2));
+    assert!(client.allows(own(&mine)).await);
+    assert!(!client.allows(own(&mine)).await);
+    served.stop().await;
+}
+
+#[tokio::test]
 async fn so_many_different_ones_are_in_use_and_one_more_is_refused_and_counted() {
     let served = Served::new(LIMITS).await;
     let mut client = served.client().await;

@@ -16,6 +16,9 @@ use crate::wire::rate_limit_descriptor::{Entry, RateLimitOverride};
 use crate::wire::rate_limit_response::{Code, DescriptorStatus};
 use crate::wire::{RateLimitDescriptor, RateLimitRequest, RateLimitResponse, Unit};
 
+/// What operators show.
+const TOKEN: &str = "a-token-of-the-tests";
+
 /// Where the service is, by its name.
 pub(crate) const METHOD: &str = "/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit";
 
@@ -31,6 +34,7 @@ impl Served {
     pub(crate) async fn with(limits: &str, lines: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
         write(&folder, limits, lines);
+        fs::write(folder.path().join("token"), TOKEN).unwrap();
         let clock = ManualClock::new();
         let gateway = Gateway::builder(folder.path().join("limits.yaml"))
             .listen("127.0.0.1:0")
@@ -60,6 +64,15 @@ impl Served {
     pub(crate) async fn client(&self) -> Client {
         let endpoint = Endpoint::from_shared(format!("http://{}", self.address())).unwrap();
         Client(Grpc::new(endpoint.connect().await.unwrap()))
+    }
+
+    /// Says something of a client as an operator does, where the config has `admin: { tokenFile: token }`.
+    pub(crate) async fn override_client(&self, client: &str, body: &'static str) {
+        let address = self.gateway.address(Door::Admin).unwrap();
+        let url = format!("http://{address}/v1/clients/{client}/override");
+        let put = ureq::put(&url).header("authorization", &format!("Bearer {TOKEN}"));
+        let status = tokio::task::spawn_blocking(move || put.send(body).unwrap().status()).await;
+        assert_eq!(status.unwrap(), 200);
     }
 
     /// The value of a line of the metrics, which starts with this.
