@@ -53,7 +53,7 @@ pub(crate) fn answer_nginx(received: &Received, gate: &Gate) -> Answer {
 }
 
 fn judge(received: &Received, gate: &Gate) -> Result<Answer, Problem> {
-    let rules = gate.http();
+    let rules = gate.http_rules();
     let fields = received.request.headers();
     refuse_untrusted(received, gate, &rules)?;
     let method = method(fields)?;

@@ -130,14 +130,17 @@ impl GatewayBuilder {
     pub async fn start(self) -> Result<Gateway, StartError> {
         let (file, Loaded { limits, settings }) = ConfigFile::open(self.path)?;
         let admin = AdminRules::load(&settings.admin, file.path())?;
-        let listen = self.listen.as_ref().unwrap_or(&settings.listen);
-        let admin_listen = self.admin.as_ref().unwrap_or(&settings.admin.listen);
-        let mut listeners = vec![
-            (Door::Http, bind("--listen", listen).await?),
-            (Door::Admin, bind("--admin", admin_listen).await?),
+        let envoy = settings.envoy.as_ref();
+        let doors = [
+            (Door::Http, "--listen", Some(self.listen.as_ref().unwrap_or(&settings.listen))),
+            (Door::Admin, "--admin", Some(self.admin.as_ref().unwrap_or(&settings.admin.listen))),
+            (Door::Envoy, "gateway.envoy.listen", envoy.map(|envoy| &envoy.listen)),
         ];
-        if let Some(envoy) = &settings.envoy {
-            listeners.push((Door::Envoy, bind("`gateway.envoy.listen`", &envoy.listen).await?));
+        let mut listeners = Vec::new();
+        for (door, option, address) in doors {
+            if let Some(address) = address {
+                listeners.push((door, bind(option, address).await?));
+            }
         }
         refuse_open_admin(&listeners, &admin)?;
         warn_of_dangers(&settings);

@@ -3,6 +3,7 @@
 use hyper::{Method, StatusCode};
 use serde::Serialize;
 
+use crate::door::Door;
 use crate::gate::Gate;
 use crate::http::Received;
 use crate::http::answer::{self, Answer};
@@ -11,12 +12,12 @@ use crate::http::problem::Problem;
 
 /// Answers probes, on every listener over HTTP; `None` where the path is none of theirs.
 pub(crate) fn route(received: &Received, gate: &Gate) -> Option<Result<Answer, Problem>> {
-    let answer: fn(&Gate) -> Answer = match received.request.uri().path() {
-        "/healthz" => |_gate| answer::text("ok\n"),
+    let answer: fn(&Received, &Gate) -> Answer = match received.request.uri().path() {
+        "/healthz" => |_received, _gate| answer::text("ok\n"),
         "/readyz" => readiness,
         _ => return None,
     };
-    Some(only(received, &[Method::GET, Method::HEAD], "GET, HEAD").map(|()| answer(gate)))
+    Some(only(received, &[Method::GET, Method::HEAD], "GET, HEAD").map(|()| answer(received, gate)))
 }
 
 /// Whether new requests are welcome, and which limits are in use.
@@ -34,7 +35,7 @@ struct ConfigInUse {
     last_reload_error: Option<String>,
 }
 
-fn readiness(gate: &Gate) -> Answer {
+fn readiness(received: &Received, gate: &Gate) -> Answer {
     let (code, status) = if gate.is_draining() {
         (StatusCode::SERVICE_UNAVAILABLE, "draining")
     } else {
@@ -44,7 +45,15 @@ fn readiness(gate: &Gate) -> Answer {
     let config = ConfigInUse {
         version: loads.version,
         loaded_at: humantime::format_rfc3339_millis(loads.loaded_at).to_string(),
-        last_reload_error: loads.last_error.clone(),
+        last_reload_error: loads.last_error.clone().map(|error| shown(error, received)),
     };
     answer::json(code, &Readiness { status, config })
+}
+
+/// Faults name the file and what is in it, which is nobody's business who asks from elsewhere at an open door.
+fn shown(error: String, received: &Received) -> String {
+    if received.door == Door::Admin || received.peer.ip().is_loopback() {
+        return error;
+    }
+    "the config file has faults; the log and the admin listener tell which".to_owned()
 }

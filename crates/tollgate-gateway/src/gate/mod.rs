@@ -34,7 +34,7 @@ pub(crate) struct Gate {
     pub(crate) top_denied: TopDenied,
     limiter: Arc<RateLimiter>,
     settings: ArcSwap<GatewayConfig>,
-    http: ArcSwap<HttpRules>,
+    http_rules: ArcSwap<HttpRules>,
     admin: ArcSwap<AdminRules>,
     clock: Arc<dyn Clock>,
     draining: AtomicBool,
@@ -54,7 +54,7 @@ impl Gate {
             None => RateLimiter::new(limits),
         });
         let config = Arc::new(file);
-        let http = HttpRules::of(&settings, &limiter.config());
+        let http_rules = HttpRules::of(&settings, &limiter.config());
         Self {
             metrics: Metrics::new(Arc::clone(&limiter), Arc::clone(&config)),
             config,
@@ -62,7 +62,7 @@ impl Gate {
             top_denied: TopDenied::default(),
             limiter,
             settings: ArcSwap::from_pointee(settings),
-            http: ArcSwap::from_pointee(http),
+            http_rules: ArcSwap::from_pointee(http_rules),
             admin: ArcSwap::from_pointee(admin),
             clock: clock.unwrap_or_else(|| Arc::new(MonotonicClock::new())),
             draining: AtomicBool::new(false),
@@ -75,8 +75,8 @@ impl Gate {
     }
 
     /// What the config makes of requests over HTTP now.
-    pub(crate) fn http(&self) -> Guard<Arc<HttpRules>> {
-        self.http.load()
+    pub(crate) fn http_rules(&self) -> Guard<Arc<HttpRules>> {
+        self.http_rules.load()
     }
 
     /// Who is heard as an operator now.
@@ -92,7 +92,7 @@ impl Gate {
         admin: AdminRules,
     ) -> tollgate::ReloadReport {
         let report = self.limiter.reload(limits);
-        self.http.store(Arc::new(HttpRules::of(&settings, &self.limiter.config())));
+        self.http_rules.store(Arc::new(HttpRules::of(&settings, &self.limiter.config())));
         self.admin.store(Arc::new(admin));
         self.settings.store(Arc::new(settings));
         report

@@ -21,7 +21,7 @@ pub(crate) struct HttpRules {
     pub(crate) endpoints: EndpointRules,
     /// What its client is told.
     pub(crate) answers: Answers,
-    policies: Policies,
+    pub(crate) policies: Policies,
 }
 
 impl HttpRules {

@@ -248,3 +248,20 @@ fn doors_that_the_file_does_not_open_are_closed() {
         assert_eq!(ask(&running, path, "198.51.100.7", "GET", "/").status, 404);
     }
 }
+
+#[test]
+fn a_reload_changes_who_is_trusted_and_what_clients_are_told() {
+    let running = Running::start(CONFIG);
+    let passed = ask(&running, CADDY, "198.51.100.7", "GET", "/login");
+    assert!(passed.header("ratelimit").is_some());
+    running.reload(CONFIG.to_owned() + "  fields: xRateLimit\n");
+    let passed = ask(&running, CADDY, "198.51.100.7", "GET", "/login");
+    assert_eq!(
+        (passed.header("ratelimit"), passed.header("x-ratelimit-remaining")),
+        (None, Some("1"))
+    );
+    running.reload(CONFIG.replace("127.0.0.1, ", ""));
+    assert_eq!(ask(&running, CADDY, "198.51.100.7", "GET", "/login").status, 403);
+    running.reload(CONFIG.replace("forwardAuth: true", "forwardAuth: false"));
+    assert_eq!(ask(&running, CADDY, "198.51.100.7", "GET", "/login").status, 404);
+}

@@ -184,7 +184,8 @@ fn nginx_makes_a_429_of_a_denial_and_leaves_the_own_403_of_a_server_alone() {
          }",
     );
     let mut nginx = Command::new(peer("nginx"));
-    setup.run(nginx.arg("-p").arg(setup.folder.path().to_owned()).arg("-c").arg(config));
+    nginx.arg("-p").arg(setup.folder.path()).arg("-c").arg(config);
+    setup.run(&mut nginx);
     let (status, answer) = setup.get("/own", "");
     assert!(status == 403 && answer.ends_with("own"), "{answer}");
     assert!(
