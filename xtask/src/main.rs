@@ -5,6 +5,7 @@
 mod cargo;
 mod conformance;
 mod examples;
+mod fuzz;
 mod models;
 mod peers;
 mod run;

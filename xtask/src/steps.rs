@@ -3,6 +3,7 @@
 use crate::cargo::{find_components, run_cargo, run_rustdoc};
 use crate::conformance::run_conformance;
 use crate::examples::run_examples;
+use crate::fuzz::check_fuzz;
 use crate::models::run_models;
 use crate::peers::find_peers;
 
@@ -18,7 +19,7 @@ pub(crate) struct Step {
 }
 
 /// All steps.
-pub(crate) const STEPS: [Step; 11] = [
+pub(crate) const STEPS: [Step; 12] = [
     Step { name: "tools", about: "clippy and rustfmt are installed", check: find_components },
     Step {
         name: "peers",
@@ -38,6 +39,11 @@ pub(crate) const STEPS: [Step; 11] = [
     Step { name: "conformance", about: "all scenarios pass", check: run_conformance },
     Step { name: "docs", about: "the documentation builds without warnings", check: run_rustdoc },
     Step { name: "bench", about: "the benchmarks are formatted, and no lint warns", check: bench },
+    Step {
+        name: "fuzz",
+        about: "the fuzzer's targets compile, and no lint warns",
+        check: check_fuzz,
+    },
 ];
 
 fn fmt() -> Result<(), String> {

@@ -20,7 +20,7 @@ use crate::door::{Door, Stop};
 use crate::gate::Gate;
 use crate::reload::{ReloadFault, warn_of_dangers};
 use crate::watch::Watch;
-use crate::{envoy, http};
+use crate::{envoy, http, resp};
 
 /// A gateway that runs, until it is stopped or dropped.
 #[derive(Debug)]
@@ -131,10 +131,12 @@ impl GatewayBuilder {
         let (file, Loaded { limits, settings }) = ConfigFile::open(self.path)?;
         let admin = AdminRules::load(&settings.admin, file.path())?;
         let envoy = settings.envoy.as_ref();
+        let redis = settings.redis.as_ref();
         let doors = [
             (Door::Http, "--listen", Some(self.listen.as_ref().unwrap_or(&settings.listen))),
             (Door::Admin, "--admin", Some(self.admin.as_ref().unwrap_or(&settings.admin.listen))),
             (Door::Envoy, "gateway.envoy.listen", envoy.map(|envoy| &envoy.listen)),
+            (Door::Redis, "gateway.redis.listen", redis.map(|redis| &redis.listen)),
         ];
         let mut listeners = Vec::new();
         for (door, option, address) in doors {
@@ -210,8 +212,9 @@ impl Gateway {
                 drop(self.admin.spawn(admin::serve(listener, gate, shutdown)));
             }
             Door::Envoy => drop(self.doors.spawn(envoy::serve(listener, gate, shutdown))),
+            Door::Redis => drop(self.doors.spawn(resp::serve(listener, gate, shutdown))),
             // Nothing is bound for a door that is not built yet.
-            Door::Redis | Door::Proxy => {}
+            Door::Proxy => {}
         }
     }
 

@@ -39,6 +39,7 @@ mod health;
 mod http;
 mod metrics;
 mod reload;
+mod resp;
 mod watch;
 
 pub use admin::TokenFault;

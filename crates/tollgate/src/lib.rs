@@ -130,6 +130,13 @@ pub use store::{Counts, ResetReport};
 pub use summary::{LimiterSummary, Owner, PolicyKind, PolicySummary};
 pub use wall_clock::{SystemWallClock, WallClock};
 
+/// What the fuzzer hands its bytes to.
+#[cfg(fuzzing)]
+#[doc(hidden)]
+pub fn drive_stores(bytes: &[u8]) {
+    store::tests::fuzz::drive(bytes);
+}
+
 /// The examples of the README are tests.
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]

@@ -68,6 +68,8 @@ pub struct AdminConfig {
 pub struct RedisConfig {
     /// Where it is, as `HOST:PORT`.
     pub listen: String,
+    /// How long a connection may be idle between commands; `None` for any time, which pools of connections count on.
+    pub idle_timeout: Option<Duration>,
 }
 
 /// The reverse proxy.

@@ -65,9 +65,9 @@ pub(crate) const GATEWAY_FIELDS: [&str; 14] = [
     LIMITS,
 ];
 pub(crate) const ADMIN_FIELDS: [&str; 3] = [LISTEN, TOKEN_FILE, HOSTS];
-pub(crate) const LISTEN_FIELDS: [&str; 1] = [LISTEN];
 pub(crate) const ENVOY_FIELDS: [&str; 2] = [LISTEN, RULES];
 pub(crate) const RULE_FIELDS: [&str; 5] = [DOMAIN, DESCRIPTOR, ENDPOINT, CLIENT, TENANT];
+pub(crate) const REDIS_FIELDS: [&str; 2] = [LISTEN, IDLE_TIMEOUT];
 pub(crate) const PROXY_FIELDS: [&str; 2] = [LISTEN, UPSTREAM];
 pub(crate) const CLIENT_FIELDS: [&str; 6] =
     [TRUSTED_PROXIES, FORWARDED_HEADER, MAX_HOPS, IPV6_PREFIX, STRICT, HEADER];

@@ -11,8 +11,8 @@ use super::names::{
     ENDPOINT_FIELDS, ENVOY, ENVOY_FIELDS, FIELDS, FIELDS_WORDS, FOLD_CASE, FORWARD_AUTH,
     FORWARDED_HEADER, GATEWAY, GATEWAY_FIELDS, HEADER, HEADER_BYTES, HEADER_FIELDS, HEADER_NAME,
     HEADER_TIMEOUT, HOSTS, IDLE_TIMEOUT, IPV6_PREFIX, JITTER, KEEP_PARAMETERS, KEEP_SLASHES,
-    KEEP_TRAILING_SLASH, LIMITS, LIMITS_FIELDS, LISTEN, LISTEN_FIELDS, MAX_HOPS, NGINX_AUTH,
-    ON_MISSING, ON_MISSING_WORDS, ONLY_FROM_PROXIES, ORIGINS, PROXY, PROXY_FIELDS, REDIS, STRICT,
+    KEEP_TRAILING_SLASH, LIMITS, LIMITS_FIELDS, LISTEN, MAX_HOPS, NGINX_AUTH, ON_MISSING,
+    ON_MISSING_WORDS, ONLY_FROM_PROXIES, ORIGINS, PROXY, PROXY_FIELDS, REDIS, REDIS_FIELDS, STRICT,
     TOKEN_FILE, TRUSTED_PROXIES, UPSTREAM,
 };
 use super::value::{is_on_loopback, text_of};
@@ -43,7 +43,7 @@ fn read_gateway(fields: &Fields<'_>, findings: &mut Findings) -> GatewayConfig {
         nginx_auth: fields.flag(NGINX_AUTH, findings).unwrap_or(default.nginx_auth),
         admin: part(fields, ADMIN, &ADMIN_FIELDS, findings, read_admin).unwrap_or_default(),
         envoy: part(fields, ENVOY, &ENVOY_FIELDS, findings, read_envoy).flatten(),
-        redis: door(fields, REDIS, findings).map(|listen| RedisConfig { listen }),
+        redis: part(fields, REDIS, &REDIS_FIELDS, findings, read_redis).flatten(),
         proxy: part(fields, PROXY, &PROXY_FIELDS, findings, read_proxy).flatten(),
         client: part(fields, CLIENT, &CLIENT_FIELDS, findings, read_client).unwrap_or_default(),
         endpoint: part(fields, ENDPOINT, &ENDPOINT_FIELDS, findings, read_endpoint)
@@ -72,11 +72,6 @@ fn part<T>(
         fields.refuse_unknown(known, findings);
         Some(read(&fields, findings))
     })
-}
-
-/// A door that has only an address, which has to be there.
-fn door(fields: &Fields<'_>, name: &str, findings: &mut Findings) -> Option<String> {
-    part(fields, name, &LISTEN_FIELDS, findings, required_address).flatten()
 }
 
 fn required_address(fields: &Fields<'_>, findings: &mut Findings) -> Option<String> {
@@ -111,6 +106,12 @@ fn read_envoy(fields: &Fields<'_>, findings: &mut Findings) -> Option<EnvoyConfi
     let listen = required_address(fields, findings);
     let rules = read_rules(fields, findings);
     Some(EnvoyConfig { listen: listen?, rules })
+}
+
+fn read_redis(fields: &Fields<'_>, findings: &mut Findings) -> Option<RedisConfig> {
+    let listen = required_address(fields, findings);
+    let idle_timeout = optional_timeout(fields, IDLE_TIMEOUT, findings);
+    Some(RedisConfig { listen: listen?, idle_timeout })
 }
 
 fn read_proxy(fields: &Fields<'_>, findings: &mut Findings) -> Option<ProxyConfig> {

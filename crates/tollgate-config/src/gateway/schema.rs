@@ -25,7 +25,6 @@ const HOST_PATTERN: &str = r"^[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*$";
 /// What the section may say.
 pub(crate) fn gateway() -> Value {
     let default = GatewayConfig::default();
-    let door = |description: &str| map(description, &[LISTEN], &json!({ LISTEN: address() }));
     map(
         "What `tollgate serve` serves, and how.",
         &[],
@@ -39,7 +38,14 @@ pub(crate) fn gateway() -> Value {
             NGINX_AUTH: switch("Answer /v1/nginx-auth, which nginx asks.", default.nginx_auth),
             ADMIN: admin(&default.admin.listen),
             ENVOY: envoy(),
-            REDIS: door("The protocol of Redis."),
+            REDIS: map(
+                "The protocol of Redis.",
+                &[LISTEN],
+                &json!({
+                    LISTEN: address(),
+                    IDLE_TIMEOUT: duration("Between two commands. Any time unless said."),
+                }),
+            ),
             PROXY: proxy(),
             CLIENT: client(),
             ENDPOINT: endpoint(),
@@ -238,7 +244,7 @@ mod tests {
             ("/properties/admin", &names::ADMIN_FIELDS),
             ("/properties/envoy", &names::ENVOY_FIELDS),
             ("/properties/envoy/properties/rules/items", &names::RULE_FIELDS),
-            ("/properties/redis", &names::LISTEN_FIELDS),
+            ("/properties/redis", &names::REDIS_FIELDS),
             ("/properties/proxy", &names::PROXY_FIELDS),
             ("/properties/client", &names::CLIENT_FIELDS),
             ("/properties/client/properties/header", &names::HEADER_FIELDS),

@@ -18,11 +18,14 @@ const MERGE_KEY: &str = "<<";
 
 pub(super) fn read(text: &str, findings: &mut Findings) -> Option<Node> {
     let parser = Parser::new_from_str(text);
-    Reader { parser, anchored: HashMap::new(), repeated_bytes: 0, findings }.document()
+    let end = end_of(text);
+    Reader { parser, end, anchored: HashMap::new(), repeated_bytes: 0, findings }.document()
 }
 
 struct Reader<'a, 'f> {
     parser: Parser<'a, StrInput<'a>>,
+    /// Behind the last character. What is missing there the parser tells of a line that is none.
+    end: Position,
     anchored: HashMap<usize, (Node, Size)>,
     repeated_bytes: usize,
     findings: &'f mut Findings,
@@ -64,10 +67,10 @@ impl<'a> Reader<'a, '_> {
 
     fn next(&mut self) -> Option<(Event<'a>, Position)> {
         match self.parser.next_event()? {
-            Ok((event, Span { start, .. })) => Some((event, position_of(start))),
+            Ok((event, Span { start, .. })) => Some((event, position_of(start).min(self.end))),
             Err(error) => {
                 let message = format!("not valid YAML: {}", error.info());
-                self.findings.at(position_of(*error.marker()), message);
+                self.findings.at(position_of(*error.marker()).min(self.end), message);
                 None
             }
         }
@@ -244,6 +247,15 @@ fn scalar(text: Cow<'_, str>, style: ScalarStyle) -> Value {
 }
 
 /// The parser counts lines from 1 and columns, in characters, from 0.
+/// The place behind the last character. A line ends with a line feed, a carriage return, or both.
+fn end_of(text: &str) -> Position {
+    let ends = text.matches(['\n', '\r']).count();
+    let lines_before = ends.saturating_sub(text.matches("\r\n").count());
+    let last = text.rsplit(['\n', '\r']).next().unwrap_or_default();
+    let after = |count: usize| count.saturating_add(1);
+    Position { line: after(lines_before), column: after(last.chars().count()) }
+}
+
 fn position_of(marker: Marker) -> Position {
     Position { line: marker.line(), column: marker.col().saturating_add(1) }
 }

@@ -19,7 +19,7 @@ gateway:
   nginxAuth: true
   admin: { listen: '127.0.0.1:9090', tokenFile: /run/token, hosts: [tollgate.internal] }
   envoy: { listen: '127.0.0.1:8082' }
-  redis: { listen: '[::1]:6379' }
+  redis: { listen: '[::1]:6379', idleTimeout: 1h }
   proxy: { listen: 'localhost:8000', upstream: 'http://127.0.0.1:3000' }
   client:
     trustedProxies: [10.0.0.0/8, 192.0.2.1, '2001:db8::/32']
@@ -67,6 +67,8 @@ fn every_field_is_read() {
         ("proxy", "localhost:8000"),
     ];
     assert_eq!(listeners, expected);
+    let idle_timeout = gateway.redis.as_ref().unwrap().idle_timeout;
+    assert_eq!(idle_timeout, Some(Duration::from_secs(3_600)));
     assert_eq!(gateway.proxy.as_ref().unwrap().upstream, "http://127.0.0.1:3000");
     let client = &gateway.client;
     let proxies: Vec<_> = client.trusted_proxies.iter().map(ToString::to_string).collect();

@@ -89,14 +89,29 @@ const PIECES: [&str; 72] = [
     "é😀\u{2028}\u{85}",
 ];
 
-/// Reads a text; every fault has to stand inside it, and to take one line.
+/// Reads a text; every fault has to stand inside it or right behind it, and to take one line.
 fn read(text: &str, format: Format) {
-    let lines = text.split(['\n', '\r']).count().saturating_add(1);
+    let lines = text.split(['\n', '\r']).count();
     let read = tollgate_config::parse(text, format, "f", &LimiterFactory::new());
     for error in read.as_ref().err().into_iter().flatten() {
         assert!(error.line().is_some_and(|line| (1..=lines).contains(&line)), "{error}");
         assert!(error.column().is_some_and(|column| column >= 1), "{error}");
         assert!(!error.to_string().contains('\n'), "{error}");
+    }
+}
+
+/// Of a YAML text that ends too soon, faults were told of the line after the last.
+#[test]
+fn a_config_that_breaks_off_has_its_faults_where_it_ends() {
+    for (text, place) in [("[", "1:2"), ("default: {\n", "2:1"), ("default: {\n ", "2:2")] {
+        let read = tollgate_config::parse(text, Format::Yaml, "f", &LimiterFactory::new());
+        let errors = read.expect_err("it breaks off").to_string();
+        assert!(errors.starts_with(&format!("f:{place}: not valid YAML")), "{text:?}: {errors}");
+    }
+    for (format, config) in FORMATS.into_iter().zip(CONFIGS) {
+        for (end, _) in config.char_indices() {
+            read(config.get(..end).unwrap_or_default(), format);
+        }
     }
 }
 

@@ -25,7 +25,7 @@ pub(super) struct Current {
 
 impl Current {
     pub(super) fn of(gate: &Gate) -> Self {
-        let (settings, http) = (Arc::clone(&gate.settings()), Arc::clone(&gate.http()));
+        let (settings, http) = (Arc::clone(&gate.settings()), Arc::clone(&gate.http_rules()));
         // Where a reload takes the door out of the config, it stays until the gateway ends: listeners are opened at
         // the start alone.
         let rules = settings.envoy.as_ref().map(|envoy| envoy.rules.clone());
@@ -42,7 +42,7 @@ impl Current {
     pub(super) fn in_force(kept: &ArcSwap<Self>, gate: &Gate) -> Guard<Arc<Self>> {
         let current = kept.load();
         let is_current = Arc::ptr_eq(&current.settings, &gate.settings())
-            && Arc::ptr_eq(&current.http, &gate.http());
+            && Arc::ptr_eq(&current.http, &gate.http_rules());
         if is_current {
             return current;
         }

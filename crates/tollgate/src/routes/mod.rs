@@ -6,15 +6,17 @@
 //! each of two matches what the other does not, they are refused together, unless an entry settles what both match. So
 //! an answer never depends on the order of entries.
 
+mod overlaps;
 mod pattern;
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fmt;
 
 use foldhash::fast::RandomState;
 use matchit::Router;
 
+use overlaps::Overlaps;
 use pattern::{Pattern, method_and_path};
 
 /// What is wrong with the name of an endpoint as a pattern. Shown without the name itself.
@@ -53,24 +55,21 @@ impl fmt::Display for EndpointFault {
 /// ```
 pub fn endpoint_faults(names: &[&str]) -> Vec<EndpointFault> {
     let (patterns, mut faults) = read_patterns(names);
-    let all: BTreeSet<_> = names.iter().copied().collect();
-    let is_settled = |meet: &Pattern<'_>| {
-        let by_pattern = patterns.iter().any(|(_, pattern)| pattern.answers_all_of(meet));
-        let by_name = |name: &str| all.contains(name);
-        by_pattern || by_name(&meet.to_string()) || by_name(&meet.path())
-    };
-    let mut seen = BTreeSet::new();
+    let plain = names.iter().copied().filter(|name| !is_pattern(name)).map(str::to_owned);
+    let settled = plain.chain(patterns.iter().map(|(_, pattern)| pattern.to_string())).collect();
+    let (mut seen, mut overlaps) = (BTreeSet::new(), Overlaps::default());
     for (position, (index, pattern)) in patterns.iter().enumerate() {
         // A name given twice is a fault of its own.
         if !seen.insert(names.get(*index)) {
             continue;
         }
-        let mut earlier = patterns.iter().take(position);
-        let clash = earlier.find_map(|(other, earlier)| {
-            let message = clash((earlier, names.get(*other)?), pattern, is_settled)?;
+        let clash = overlaps.with(pattern).into_iter().find_map(|earlier| {
+            let (other, earlier) = patterns.get(earlier)?;
+            let message = clash((earlier, names.get(*other)?), pattern, &settled)?;
             Some(EndpointFault { index: *index, other: Some(*other), message })
         });
         faults.extend(clash);
+        overlaps.insert(pattern, position);
     }
     faults
 }
@@ -100,11 +99,12 @@ fn read_patterns<'a>(names: &[&'a str]) -> (Vec<(usize, Pattern<'a>)>, Vec<Endpo
     (patterns, faults)
 }
 
-/// Why two patterns cannot stand together, if they cannot. What both match may be settled by an entry of its own.
+/// Why two patterns cannot stand together, if they cannot. What both match may be settled by an entry of its own, for
+/// its method or for all.
 fn clash(
     (earlier, earlier_name): (&Pattern<'_>, &str),
     later: &Pattern<'_>,
-    is_settled: impl Fn(&Pattern<'_>) -> bool,
+    settled: &HashSet<String, RandomState>,
 ) -> Option<String> {
     if !earlier.overlaps(later) {
         return None;
@@ -123,7 +123,8 @@ fn clash(
                     meet.to_string()
                 )
             };
-            (!is_settled(&meet)).then(message)
+            let is_settled = settled.contains(&meet.to_string()) || settled.contains(&meet.path());
+            (!is_settled).then(message)
         }
     }
 }

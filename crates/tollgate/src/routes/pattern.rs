@@ -20,8 +20,8 @@ pub(super) struct Pattern<'a> {
 }
 
 /// What stands between two slashes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Segment<'a> {
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Segment<'a> {
     /// This text, empty behind a slash at the end.
     Literal(&'a str),
     /// Any text but none. What it was called does not matter.
@@ -65,6 +65,11 @@ impl<'a> Pattern<'a> {
         self.segments.iter().filter(|segment| **segment == Segment::Parameter).count()
     }
 
+    /// Its segments, up to the rest.
+    pub(super) fn segments(&self) -> &[Segment<'a>] {
+        &self.segments
+    }
+
     /// How many segments come before the rest; `None` without one.
     pub(super) fn rest_after(&self) -> Option<usize> {
         self.has_rest.then_some(self.segments.len())
@@ -96,12 +101,6 @@ impl<'a> Pattern<'a> {
         };
         let mut shared = self.segments.iter().zip(&other.segments);
         lengths_covered && shared.all(|(segment, other)| segment.covers(*other))
-    }
-
-    /// Whether it has the very paths of another, and at least its methods.
-    pub(super) fn answers_all_of(&self, other: &Self) -> bool {
-        let has_methods = self.method.is_none() || self.method == other.method;
-        has_methods && self.segments == other.segments && self.has_rest == other.has_rest
     }
 
     /// The pattern of all that both match, where they overlap.

@@ -63,7 +63,7 @@ impl<S: Clone + Default> Cells<S> {
 }
 
 impl<S> Cells<S> {
-    #[cfg(all(test, not(loom)))]
+    #[cfg(all(any(test, fuzzing), not(loom)))]
     pub(crate) fn len(&self) -> usize {
         self.0.len()
     }

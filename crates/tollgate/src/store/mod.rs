@@ -271,24 +271,33 @@ impl<A: Algorithm> Store<A> {
 
     /// A store under other parameters or bounds, with all that this one holds: every debt, as of `now`. Says too how
     /// many keys had more debt than their new limit, the rest of which is forgiven.
+    pub(crate) fn moved_to(&self, algorithm: A, bounds: Bounds, now: Time) -> (Arc<Self>, u64) {
+        self.shared.mark.raise(now);
+        let next = Arc::new(Self::with_shared(algorithm, bounds, Arc::clone(&self.shared)));
+        let forgiven = self.hand_over(&next);
+        (next, forgiven)
+    }
+
+    /// Gives all that it holds to the store that comes after it; says how many debts were above the new limit.
     ///
     /// Goes stripe by stripe while decisions go on. Who asks for a key of a stripe that has moved is sent on to the
     /// new store, so every charge lies before its key's move or after it, and nobody waits for more than one stripe's
     /// share.
-    pub(crate) fn moved_to(&self, algorithm: A, bounds: Bounds, now: Time) -> (Arc<Self>, u64) {
-        self.shared.mark.raise(now);
-        let next = Arc::new(Self::with_shared(algorithm, bounds, Arc::clone(&self.shared)));
+    fn hand_over(&self, next: &Arc<Self>) -> u64 {
         let hand_over = |stripe| match &self.kind {
-            Kind::Sharded(sharded) => sharded.hand_over(stripe, &next),
-            Kind::Lines(lines) => lines.hand_over(stripe, &next),
+            Kind::Sharded(sharded) => sharded.hand_over(stripe, next),
+            Kind::Lines(lines) => lines.hand_over(stripe, next),
         };
         let stripes = 0..self.rules().layout.stripes();
-        let forgiven = stripes.map(hand_over).fold(0, u64::saturating_add);
-        (next, forgiven)
+        stripes.map(hand_over).fold(0, u64::saturating_add)
     }
 
-    /// Takes in a key of a store that is moving here, its state carried over.
+    /// Takes in a key of a store that is moving here, its state carried over. One that is whole is left behind: it
+    /// would make others leave, or be counted as one that had to.
     fn take_key(&self, hash: u64, state: A::State) {
+        if self.algorithm().debt(&state, self.shared.mark.get()) == 0 {
+            return;
+        }
         match &self.kind {
             Kind::Sharded(sharded) => sharded.take_key(hash, state),
             Kind::Lines(lines) => lines.take_key(hash, &state),
@@ -318,7 +327,7 @@ impl<A: Algorithm> Store<A> {
     }
 
     /// Checks the whole store, for tests.
-    #[cfg(all(test, not(loom)))]
+    #[cfg(all(any(test, fuzzing), not(loom)))]
     fn validate(&self) {
         for stripe in 0..self.rules().layout.stripes() {
             match &self.kind {
@@ -346,5 +355,5 @@ impl<A: Algorithm> Refund for Store<A> {
     }
 }
 
-#[cfg(all(test, not(loom)))]
-mod tests;
+#[cfg(all(any(test, fuzzing), not(loom)))]
+pub(crate) mod tests;

@@ -334,7 +334,7 @@ impl<S> Shard<S> {
     }
 
     /// Checks the whole shard, for tests: bounded, every key in its place and there once.
-    #[cfg(all(test, not(loom)))]
+    #[cfg(all(any(test, fuzzing), not(loom)))]
     pub(super) fn validate<A>(&self, rules: &Rules<A>, stripe: usize)
     where
         S: Default,

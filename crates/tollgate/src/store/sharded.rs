@@ -213,7 +213,7 @@ impl<A: Algorithm> Sharded<A> {
     }
 
     /// Checks a stripe, for tests.
-    #[cfg(all(test, not(loom)))]
+    #[cfg(all(any(test, fuzzing), not(loom)))]
     pub(crate) fn validate(&self, stripe: usize) {
         let checked = self.with_shard(stripe, |shard| shard.validate(&self.rules, stripe));
         assert!(checked.is_ok(), "only the store in use is checked");

@@ -199,7 +199,7 @@ impl<S> Table<S> {
     }
 
     /// Checks the whole table, for tests: every key can be found, once; returns their hashes.
-    #[cfg(all(test, not(loom)))]
+    #[cfg(all(any(test, fuzzing), not(loom)))]
     pub(crate) fn validate(&self) -> std::collections::BTreeSet<u64>
     where
         S: Default,

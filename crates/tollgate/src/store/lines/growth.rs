@@ -116,10 +116,11 @@ impl<A: Algorithm> Lines<A> {
             drop(target);
             self.reach_from(number, home, to.line);
         } else {
+            let (state, now) = (Self::unpack(words), self.shared.mark.get());
+            let evicted = u64::from(self.rules.algorithm.debt(&state, now) > 0);
             section.held = section.held.saturating_sub(1);
-            section.counts.evictions = section.counts.evictions.saturating_add(1);
-            let state = Self::unpack(words);
-            section.cells.join(&self.rules, hash, &state, self.shared.mark.get());
+            section.counts.evictions = section.counts.evictions.saturating_add(evicted);
+            section.cells.join(&self.rules, hash, &state, now);
         }
         source.set_hash(from.slot, EMPTY);
     }

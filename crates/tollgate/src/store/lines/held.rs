@@ -52,11 +52,13 @@ impl<A: Algorithm> Lines<A> {
 
     /// Gives a charge back to a key that is held; says whether anything was, or where the section has moved.
     pub(crate) fn refund(&self, charge: &Charge, now: Time) -> Result<bool, Arc<Store<A>>> {
-        let number = self.rules.layout.stripe(charge.hash);
+        // The store that charged it may have been another, to which no hash is an empty slot's.
+        let hash = super::not_empty(charge.hash);
+        let number = self.rules.layout.stripe(hash);
         let mut section = self.enter(number)?;
         let now = self.shared.mark.advance(now);
-        self.bear_home(&mut section, number, charge.hash);
-        let refunded = self.place_of(number, charge.hash).is_some_and(|place| {
+        self.bear_home(&mut section, number, hash);
+        let refunded = self.place_of(number, hash).is_some_and(|place| {
             let locked = self.line(number, place).lock();
             let mut state = Self::unpack(locked.words(place.slot));
             let algorithm = &self.rules.algorithm;

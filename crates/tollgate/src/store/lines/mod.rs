@@ -33,7 +33,7 @@ mod line;
 mod moving;
 mod prefetch;
 mod section;
-#[cfg(test)]
+#[cfg(any(test, fuzzing))]
 mod tests;
 
 use std::sync::Arc;
