@@ -201,7 +201,8 @@ mod tests {
 
     use super::super::reply::Protocol;
     use super::*;
-    use crate::config_file::ConfigFile;
+    use crate::admin::AdminRules;
+    use crate::config_file::{ConfigFile, Loaded};
 
     /// Ten calls a client, one more a second; by tenant at another endpoint. The clock stands still.
     fn session() -> Session {
@@ -218,9 +219,10 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("limits.yaml");
         std::fs::write(&path, limits).unwrap();
-        let (file, limits, settings) = ConfigFile::open(path).unwrap();
+        let (file, Loaded { limits, settings }) = ConfigFile::open(path).unwrap();
+        let admin = AdminRules::load(&settings.admin, file.path()).unwrap();
         let clock = Arc::new(ManualClock::new());
-        Session::new(Arc::new(Gate::new(file, limits, settings, Some(clock))), 7)
+        Session::new(Arc::new(Gate::new(file, limits, settings, admin, Some(clock))), 7)
     }
 
     /// What comes back for these bytes, which end with a whole command, and what is done then.
