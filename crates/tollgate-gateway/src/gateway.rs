@@ -20,7 +20,7 @@ use crate::door::{Door, Stop};
 use crate::gate::Gate;
 use crate::reload::{ReloadFault, warn_of_dangers};
 use crate::watch::Watch;
-use crate::{http, proxy, resp};
+use crate::{envoy, http, proxy, resp};
 
 /// A gateway that runs, until it is stopped or dropped.
 #[derive(Debug)]
@@ -130,13 +130,15 @@ impl GatewayBuilder {
     pub async fn start(self) -> Result<Gateway, StartError> {
         let (file, Loaded { limits, settings }) = ConfigFile::open(self.path)?;
         let admin = AdminRules::load(&settings.admin, file.path())?;
-        let redis = settings.redis.as_ref().map(|redis| &redis.listen);
-        let proxy = settings.proxy.as_ref().map(|proxy| &proxy.listen);
+        let envoy = settings.envoy.as_ref();
+        let redis = settings.redis.as_ref();
+        let proxy = settings.proxy.as_ref();
         let doors = [
             (Door::Http, "--listen", Some(self.listen.as_ref().unwrap_or(&settings.listen))),
             (Door::Admin, "--admin", Some(self.admin.as_ref().unwrap_or(&settings.admin.listen))),
-            (Door::Redis, "gateway.redis", redis),
-            (Door::Proxy, "gateway.proxy", proxy),
+            (Door::Envoy, "gateway.envoy.listen", envoy.map(|envoy| &envoy.listen)),
+            (Door::Redis, "gateway.redis.listen", redis.map(|redis| &redis.listen)),
+            (Door::Proxy, "gateway.proxy.listen", proxy.map(|proxy| &proxy.listen)),
         ];
         let mut listeners = Vec::new();
         for (door, option, address) in doors {
@@ -211,10 +213,9 @@ impl Gateway {
                 let shutdown = self.stop_admin.shutdown();
                 drop(self.admin.spawn(admin::serve(listener, gate, shutdown)));
             }
+            Door::Envoy => drop(self.doors.spawn(envoy::serve(listener, gate, shutdown))),
             Door::Redis => drop(self.doors.spawn(resp::serve(listener, gate, shutdown))),
             Door::Proxy => drop(self.doors.spawn(proxy::serve(listener, gate, shutdown))),
-            // Nothing is bound for a door that is not built yet.
-            Door::Envoy => {}
         }
     }
 
