@@ -7,7 +7,8 @@ use crate::clock::Time;
 const STEP_NS: u64 = 1_000_000;
 
 /// The latest time there is, 481 years after a clock's origin: a later one counts as this. It leaves room for the
-/// longest wait behind it, so that no sum of times reaches the end of its range, where all times look alike.
+/// longest wait behind it, so that no sum of times reaches the end of its range, where all times look alike. (A time
+/// less than a step behind it is told apart still.)
 const END: Time = Time::from_nanos(u64::MAX - 3_250_000_000_000_000_000);
 
 /// The latest time a limiter has seen, give or take a millisecond. On a line of its own: every decision reads it.
@@ -23,12 +24,18 @@ impl Mark {
     /// mark that one read, or a later one.
     #[inline]
     pub(crate) fn advance(&self, now: Time) -> Time {
-        let now = now.min(END);
         let mark = self.0.load(Ordering::Relaxed);
-        if now.as_nanos() >= mark.saturating_add(STEP_NS) {
+        // One comparison for both: before the mark, the difference wraps round and is large.
+        if now.as_nanos().wrapping_sub(mark) < STEP_NS { now } else { self.settle(now) }
+    }
+
+    /// The same of a time that is before the mark, or a step and more ahead of it.
+    #[inline(never)]
+    fn settle(&self, now: Time) -> Time {
+        if now.nanos_since(self.get()) >= STEP_NS {
             self.raise(now);
         }
-        now.max(Time::from_nanos(mark))
+        self.judge(now)
     }
 
     /// The time to judge by, without moving the mark: for those who only look.
