@@ -242,8 +242,8 @@ impl Locked<'_> {
         self.line.words(self.head, slot)
     }
 
-    /// Sets a slot's state that was this one before. A high half is written where it changes; of a bucket it hardly ever
-    /// does, since time takes centuries to count one up, or seconds where it is cut finest.
+    /// Sets a slot's state that was this one before. A high half is written where it changes; that of a bucket hardly
+    /// ever does, since time takes centuries to count one up, or seconds where it is cut finest.
     #[inline]
     pub(super) fn set_words(&mut self, slot: usize, before: Words, words: Words) {
         self.line.0[LOWS.saturating_add(slot)].store(words.low, Ordering::Relaxed);
