@@ -7,7 +7,7 @@ use std::panic::resume_unwind;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpSocket, lookup_host};
 use tokio::task::{JoinSet, spawn_blocking};
 use tokio::time::sleep;
 use tollgate::Clock;
@@ -153,13 +153,37 @@ impl GatewayBuilder {
     }
 }
 
+/// How many connections may wait until they are taken, where the system allows as many. One more is not heard, and tries
+/// again a second later; of the 128 that are usual, a burst makes nothing.
+const BACKLOG: u32 = 4_096;
+
 /// Binds the listener of one door.
 async fn bind(option: &'static str, address: &str) -> Result<TcpListener, StartError> {
-    TcpListener::bind(address).await.map_err(|source| StartError::Listen {
+    listen_on_any(address).await.map_err(|source| StartError::Listen {
         option,
         address: address.to_owned(),
         source,
     })
+}
+
+/// Listens on the first of a name's addresses on which that is possible.
+async fn listen_on_any(address: &str) -> io::Result<TcpListener> {
+    let mut refused = io::Error::from(io::ErrorKind::AddrNotAvailable);
+    for address in lookup_host(address).await? {
+        match listen_on(address) {
+            Ok(listener) => return Ok(listener),
+            Err(error) => refused = error,
+        }
+    }
+    Err(refused)
+}
+
+fn listen_on(address: SocketAddr) -> io::Result<TcpListener> {
+    let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
+    // A gateway that was stopped may be started again at once.
+    socket.set_reuseaddr(true)?;
+    socket.bind(address)?;
+    socket.listen(BACKLOG)
 }
 
 /// Operators on an address that others reach have to show a token. Here and not only where the file is read, since

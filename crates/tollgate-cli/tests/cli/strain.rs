@@ -15,7 +15,7 @@ const CONNECTIONS: u64 = 10_000;
 const OTHER_FILES: u64 = 200;
 
 /// The most memory that a connection may take while nothing is said on it.
-const KIBIBYTES_EACH_MAX: u64 = 16;
+const KIBIBYTES_EACH_MAX: u64 = 32;
 
 const CONFIG: &str = "
 default: { algorithm: TokenBucket, algoConfig: { capacity: 10, refill: 1/s } }
