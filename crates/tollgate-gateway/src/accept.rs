@@ -41,7 +41,7 @@ pub(crate) async fn accept<F>(
 ) where
     F: Future<Output = ()> + Send + 'static,
 {
-    let most = usize::try_from(gate.settings().limits.connections).unwrap_or(usize::MAX);
+    let most = u64::from(gate.settings().limits.connections);
     let mut tasks = JoinSet::new();
     loop {
         let accepted = tokio::select! {
@@ -54,7 +54,9 @@ pub(crate) async fn accept<F>(
             accepted = listener.accept() => accepted,
         };
         match accepted {
-            Ok(_) if tasks.len() >= most => gate.metrics.record_limit(door, LimitHit::Connections),
+            Ok(_) if gate.metrics.connected(door) >= most => {
+                gate.metrics.record_limit(door, LimitHit::Connections);
+            }
             Ok((stream, peer)) => {
                 if let Err(error) = stream.set_nodelay(true) {
                     debug!(%door, "TCP_NODELAY cannot be set: {error}");

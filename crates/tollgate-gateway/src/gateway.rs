@@ -7,7 +7,7 @@ use std::panic::resume_unwind;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use tokio::net::{TcpListener, TcpSocket, lookup_host};
+use tokio::net::TcpListener;
 use tokio::task::{JoinSet, spawn_blocking};
 use tokio::time::sleep;
 use tollgate::Clock;
@@ -16,10 +16,12 @@ use tracing::{error, info, warn};
 
 use crate::admin::{self, AdminRules, TokenFault};
 use crate::config_file::{ConfigFile, Loaded};
-use crate::door::{Door, Stop};
+use crate::door::{Door, Shutdown, Stop};
 use crate::gate::Gate;
+use crate::listener::listen_on;
 use crate::reload::{ReloadFault, warn_of_dangers};
 use crate::watch::Watch;
+use crate::workers::Workers;
 use crate::{envoy, http, proxy, resp};
 
 /// A gateway that runs, until it is stopped or dropped.
@@ -33,7 +35,8 @@ pub struct Gateway {
     /// The listener of operators, which stays until the others are done, so that they see the draining.
     admin: JoinSet<()>,
     stop_admin: Stop,
-    /// Ends with the gateway.
+    /// Both end with the gateway.
+    workers: Workers,
     _watch: JoinSet<()>,
 }
 
@@ -44,6 +47,7 @@ pub struct GatewayBuilder {
     listen: Option<String>,
     admin: Option<String>,
     clock: Option<Arc<dyn Clock>>,
+    threads: usize,
 }
 
 /// Why a gateway could not start.
@@ -77,9 +81,9 @@ pub enum StartError {
     /// The operators' token is of no use.
     #[error(transparent)]
     Token(#[from] TokenFault),
-    /// The system does not tell where a listener is.
-    #[error("a listener cannot be asked for its address")]
-    Address(#[from] io::Error),
+    /// The system has no more threads or files for it.
+    #[error("the gateway cannot start")]
+    System(#[from] io::Error),
 }
 
 /// Why not every request under way was answered before the end.
@@ -123,6 +127,13 @@ impl GatewayBuilder {
         self
     }
 
+    /// How many threads serve, each on its own: as many as there are processors is best. Unless said, all is served on the
+    /// runtime this starts on.
+    pub const fn threads(mut self, threads: usize) -> Self {
+        self.threads = threads;
+        self
+    }
+
     /// Loads the config, binds every listener and serves, on the runtime this is called in.
     ///
     /// # Errors
@@ -149,41 +160,18 @@ impl GatewayBuilder {
         refuse_open_admin(&listeners, &admin)?;
         warn_of_dangers(&settings);
         let gate = Gate::new(file, limits, settings, admin, self.clock);
-        Ok(Gateway::serve(gate, listeners)?)
+        let workers = Workers::start(self.threads)?;
+        Ok(Gateway::serve(gate, workers, listeners)?)
     }
 }
 
-/// How many connections may wait until they are taken, where the system allows as many. One more is not heard, and tries
-/// again a second later; of the 128 that are usual, a burst makes nothing.
-const BACKLOG: u32 = 4_096;
-
 /// Binds the listener of one door.
 async fn bind(option: &'static str, address: &str) -> Result<TcpListener, StartError> {
-    listen_on_any(address).await.map_err(|source| StartError::Listen {
+    listen_on(address).await.map_err(|source| StartError::Listen {
         option,
         address: address.to_owned(),
         source,
     })
-}
-
-/// Listens on the first of a name's addresses on which that is possible.
-async fn listen_on_any(address: &str) -> io::Result<TcpListener> {
-    let mut refused = io::Error::from(io::ErrorKind::AddrNotAvailable);
-    for address in lookup_host(address).await? {
-        match listen_on(address) {
-            Ok(listener) => return Ok(listener),
-            Err(error) => refused = error,
-        }
-    }
-    Err(refused)
-}
-
-fn listen_on(address: SocketAddr) -> io::Result<TcpListener> {
-    let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
-    // A gateway that was stopped may be started again at once.
-    socket.set_reuseaddr(true)?;
-    socket.bind(address)?;
-    socket.listen(BACKLOG)
 }
 
 /// Operators on an address that others reach have to show a token. Here and not only where the file is read, since
@@ -204,10 +192,14 @@ fn refuse_open_admin(
 impl Gateway {
     /// For the config file at this path.
     pub fn builder(config: impl Into<PathBuf>) -> GatewayBuilder {
-        GatewayBuilder { path: config.into(), listen: None, admin: None, clock: None }
+        GatewayBuilder { path: config.into(), listen: None, admin: None, clock: None, threads: 0 }
     }
 
-    fn serve(gate: Gate, listeners: Vec<(Door, TcpListener)>) -> io::Result<Self> {
+    fn serve(
+        gate: Gate,
+        workers: Workers,
+        listeners: Vec<(Door, TcpListener)>,
+    ) -> io::Result<Self> {
         let gate = Arc::new(gate);
         let mut gateway = Self {
             gate: Arc::clone(&gate),
@@ -216,31 +208,30 @@ impl Gateway {
             stop_doors: Stop::new(),
             admin: JoinSet::new(),
             stop_admin: Stop::new(),
+            workers,
             _watch: watch(gate),
         };
         for (door, listener) in listeners {
             let address = listener.local_addr()?;
             info!(%door, %address, "listening");
             gateway.addresses.push((door, address));
-            gateway.open(door, listener);
+            gateway.open(door, listener)?;
         }
         Ok(gateway)
     }
 
     /// Has a door served by its module.
-    fn open(&mut self, door: Door, listener: TcpListener) {
+    fn open(&mut self, door: Door, listener: TcpListener) -> io::Result<()> {
         let gate = Arc::clone(&self.gate);
-        let shutdown = self.stop_doors.shutdown();
-        match door {
-            Door::Http => drop(self.doors.spawn(http::door::serve(listener, gate, shutdown))),
-            Door::Admin => {
-                let shutdown = self.stop_admin.shutdown();
-                drop(self.admin.spawn(admin::serve(listener, gate, shutdown)));
-            }
-            Door::Envoy => drop(self.doors.spawn(envoy::serve(listener, gate, shutdown))),
-            Door::Redis => drop(self.doors.spawn(resp::serve(listener, gate, shutdown))),
-            Door::Proxy => drop(self.doors.spawn(proxy::serve(listener, gate, shutdown))),
+        if door == Door::Admin {
+            let shutdown = self.stop_admin.shutdown();
+            drop(self.admin.spawn(serve_door(door, listener, gate, shutdown)));
+            return Ok(());
         }
+        let shutdown = self.stop_doors.shutdown();
+        self.workers.serve(&mut self.doors, listener, move |listener| {
+            serve_door(door, listener, Arc::clone(&gate), shutdown.clone())
+        })
     }
 
     /// Where a door is, if it is open: the port the system gave, where 0 was asked for.
@@ -285,6 +276,16 @@ impl Gateway {
         let doors = all_ended(&mut self.doors).await;
         self.stop_admin.start();
         doors.and(all_ended(&mut self.admin).await)
+    }
+}
+
+async fn serve_door(door: Door, listener: TcpListener, gate: Arc<Gate>, shutdown: Shutdown) {
+    match door {
+        Door::Http => http::door::serve(listener, gate, shutdown).await,
+        Door::Admin => admin::serve(listener, gate, shutdown).await,
+        Door::Envoy => envoy::serve(listener, gate, shutdown).await,
+        Door::Redis => resp::serve(listener, gate, shutdown).await,
+        Door::Proxy => proxy::serve(listener, gate, shutdown).await,
     }
 }
 

@@ -37,11 +37,13 @@ mod gate;
 mod gateway;
 mod health;
 mod http;
+mod listener;
 mod metrics;
 mod proxy;
 mod reload;
 mod resp;
 mod watch;
+mod workers;
 
 pub use admin::TokenFault;
 pub use door::Door;

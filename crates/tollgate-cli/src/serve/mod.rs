@@ -2,10 +2,12 @@
 
 mod logging;
 
+use std::num::NonZero;
 use std::process::ExitCode;
+use std::thread::available_parallelism;
 
 use anyhow::Context;
-use tokio::runtime::Runtime;
+use tokio::runtime::Builder;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tollgate_gateway::{Gateway, GatewayBuilder, StartError};
 use tracing::{info, warn};
@@ -15,7 +17,9 @@ use crate::args::ServeArgs;
 /// Serves until a signal ends it.
 pub(crate) fn run(args: &ServeArgs) -> anyhow::Result<ExitCode> {
     logging::start(args.log_format)?;
-    let runtime = Runtime::new().context("the runtime cannot be started")?;
+    // For operators, signals and reloads; requests are served by threads of their own.
+    let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build();
+    let runtime = runtime.context("the runtime cannot be started")?;
     let ended = runtime.block_on(serve(args));
     // Whatever still runs had its time to end.
     runtime.shutdown_background();
@@ -52,7 +56,8 @@ async fn serve(args: &ServeArgs) -> anyhow::Result<ExitCode> {
 
 /// The gateway of these arguments.
 fn gateway(args: &ServeArgs) -> GatewayBuilder {
-    let gateway = Gateway::builder(&args.config);
+    let threads = available_parallelism().map_or(1, NonZero::get);
+    let gateway = Gateway::builder(&args.config).threads(threads);
     let gateway = args.listen.iter().fold(gateway, GatewayBuilder::listen);
     args.admin.iter().fold(gateway, GatewayBuilder::admin)
 }

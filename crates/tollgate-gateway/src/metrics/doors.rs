@@ -133,6 +133,10 @@ impl DoorMetrics {
         Connected(Arc::clone(figures))
     }
 
+    pub(super) fn connected(&self, door: Door) -> u64 {
+        self.of(door).connected.load(Ordering::Relaxed)
+    }
+
     pub(super) fn record_answer(&self, door: Door, duration: Duration) {
         self.of(door).durations.record(duration);
     }

@@ -65,6 +65,11 @@ impl Metrics {
         Self { registry, doors, envoy, overridden }
     }
 
+    /// How many connections are open at a door.
+    pub(crate) fn connected(&self, door: Door) -> u64 {
+        self.doors.connected(door)
+    }
+
     /// Counts a connection, and that it is open until what is given back is dropped.
     pub(crate) fn connect(&self, door: Door) -> Connected {
         self.doors.connect(door)
