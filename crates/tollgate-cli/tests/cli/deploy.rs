@@ -1,5 +1,7 @@
 //! What people start from: example configs, the gateway's guide, and the file that makes a service of the binary.
 
+#![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+
 use std::path::{Path, PathBuf};
 use std::process::Command;
 

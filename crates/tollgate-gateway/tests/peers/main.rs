@@ -264,7 +264,7 @@ fn traefik_hands_a_denial_on() {
     setup.check();
 }
 
-/// HAProxy with the config that is shipped.
+/// Starts the config that is shipped.
 fn haproxy(setup: &mut Setup) {
     setup.write_shipped("haproxy/tollgate.lua");
     let config = setup.write_shipped("haproxy/haproxy.cfg");
