@@ -8,8 +8,9 @@ use std::process::Command;
 use tollgate::LimiterFactory;
 use tollgate_config::{ClientConfig, Format, GatewayConfig, GatewayLimits, OnMissing};
 
-use crate::files::in_repository;
+use crate::files::{ScratchFile, bucket, in_repository};
 use crate::process::run;
+use crate::server::Server;
 
 const GUIDE: &str = include_str!("../../../../docs/guide/gateway.md");
 
@@ -82,6 +83,29 @@ fn every_file_that_the_guide_points_at_is_there() {
     let files = links.filter(|link| !link.starts_with(['#', 'h']));
     for file in files {
         assert!(in_repository("docs/guide").join(file).exists(), "{file}");
+    }
+}
+
+/// What stands between two texts.
+fn between<'a>(line: &'a str, before: &str, after: &str) -> Option<&'a str> {
+    Some(line.split_once(before)?.1.split_once(after)?.0)
+}
+
+#[test]
+fn each_question_of_an_operator_in_the_guide_is_answered() {
+    const TOKEN: &str = "0123456789abcdef";
+    let file =
+        ScratchFile::new("limits.yaml", bucket(1) + "gateway: { admin: { tokenFile: token } }\n");
+    std::fs::write(file.path().with_file_name("token"), TOKEN).unwrap();
+    let server = Server::start(&file);
+    let questions: Vec<_> = GUIDE.lines().filter(|line| line.starts_with("ask ")).collect();
+    assert_eq!(questions.len(), 9);
+    for question in questions {
+        let method = between(question, "--request ", " ").unwrap_or("GET");
+        let path = format!("/v1{}", between(question, "\"$admin", "\"").unwrap());
+        let body = between(question, "--data '", "'").unwrap_or_default();
+        let answer = server.operate(method, &path, TOKEN, body);
+        assert!([200, 204].contains(&answer.status), "{question}: {answer:?}");
     }
 }
 
