@@ -75,12 +75,15 @@ pub(crate) fn warn_of_dangers(settings: &GatewayConfig) {
     }
 }
 
-/// Doors are opened at the start alone.
+/// Doors are opened, and the upstream is chosen, at the start alone.
 fn warn_of_what_stays(before: &GatewayConfig, after: &GatewayConfig) {
     if !before.listeners().eq(after.listeners()) {
         warn!(
             "the addresses of `gateway` have changed in the config file; restart to listen there"
         );
+    }
+    if before.proxy.is_some() && after.proxy.is_some() && before.proxy != after.proxy {
+        warn!("`gateway.proxy` has changed in the config file; restart to put it in force");
     }
 }
 

@@ -12,7 +12,8 @@ const CANARY: &str = "canary-0123456789abcdef";
 fn start(options: &[&str]) -> (Server, ScratchFile) {
     let config = bucket(1) + "gateway: { admin: { tokenFile: token } }\n";
     let file = ScratchFile::new("limits.yaml", config);
-    std::fs::write(file.path().with_file_name("token"), CANARY).unwrap();
+    std::fs::write(file.path().with_file_name("token"), CANARY)
+        .expect("the folder is this test's own");
     (Server::start_telling_all(file.path(), options), file)
 }
 

@@ -4,6 +4,7 @@ mod bad_config;
 mod check;
 mod command_line;
 mod decision_api;
+mod deploy;
 mod explain;
 mod files;
 mod guide;

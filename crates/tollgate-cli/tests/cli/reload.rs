@@ -52,11 +52,10 @@ fn new_limits_keep_what_clients_have_used_and_the_log_says_what_became_of_each_e
     }
     server.wait_for_line("the config was reloaded version=2");
     assert_eq!(server.allow("alice", 1)["remaining"], 1, "3 of 5 were used before");
-    assert_eq!(readiness(&server)["version"], 2);
-    assert_eq!(
-        (reloads(&server, "success"), reloads(&server, "failure")),
-        ("1".into(), "0".into())
-    );
+    // The file is watched, too: on a busy machine it may be read for either reason, and nothing changes the second time.
+    assert!([2, 3].map(Value::from).contains(&readiness(&server)["version"]));
+    assert!(["1", "2"].contains(&&*reloads(&server, "success")));
+    assert_eq!(reloads(&server, "failure"), "0");
 }
 
 #[test]
@@ -114,4 +113,22 @@ fn requests_go_on_while_configs_are_read() {
     assert!(allowed > 0);
     let used = 600_018 - server.allow("alice", 0)["remaining"].as_u64().unwrap();
     assert!(used == allowed || used == allowed + 1, "{used} used by {allowed} or one more");
+}
+
+#[test]
+fn what_holds_from_the_start_alone_is_told_of_when_it_changes() {
+    let with = |gateway: &str| bucket(1) + &format!("gateway: {{ {gateway} }}\n");
+    let proxy = |upstream: &str| {
+        with(&format!("proxy: {{ listen: '127.0.0.1:0', upstream: 'http://{upstream}' }}"))
+    };
+    for (after, told) in [
+        (proxy("127.0.0.1:2"), "`gateway.proxy` has changed"),
+        (with("listen: '127.0.0.1:3'"), "the addresses of `gateway` have changed"),
+    ] {
+        let file = ScratchFile::new("limits.yaml", proxy("127.0.0.1:1"));
+        let server = Server::start(&file);
+        file.write(after);
+        server.signal(Signal::HUP);
+        assert!(server.wait_for_line(told).contains("restart"));
+    }
 }

@@ -43,9 +43,14 @@ impl Drop for Setup {
     }
 }
 
+/// A file or a folder of the repository.
+fn in_repository(path: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(path)
+}
+
 /// A proxy that was unpacked for tests.
 fn peer(name: &str) -> PathBuf {
-    let path = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../target/peers/bin")).join(name);
+    let path = in_repository("target/peers/bin").join(name);
     assert!(path.exists(), "{} is missing; run cargo xtask peers", path.display());
     path
 }
@@ -113,6 +118,18 @@ impl Setup {
         path
     }
 
+    /// Writes a file of `deploy`, with this test's ports in the places of those that it names.
+    fn write_shipped(&self, name: &str) -> PathBuf {
+        let shipped = in_repository("deploy").join(name);
+        let content = fs::read_to_string(&shipped).unwrap();
+        let content = content
+            .replace("127.0.0.1:8080", "127.0.0.1:GATEWAY")
+            .replace("127.0.0.1:8000", "127.0.0.1:PROXY")
+            .replace("127.0.0.1:3000", "127.0.0.1:UPSTREAM")
+            .replace("/etc/haproxy/", "FOLDER/");
+        self.write(shipped.file_name().unwrap().to_str().unwrap(), &content)
+    }
+
     /// Starts the proxy, and waits until it listens.
     fn run(&mut self, command: &mut Command) {
         command.current_dir(self.folder.path()).env("HOME", self.folder.path());
@@ -164,8 +181,7 @@ impl Setup {
 #[test]
 fn nginx_makes_a_429_of_a_denial_and_leaves_the_own_403_of_a_server_alone() {
     let mut setup = Setup::start();
-    let shipped = include_str!("../../../../deploy/nginx/tollgate.conf");
-    setup.write("tollgate.conf", &shipped.replace("127.0.0.1:8080", "127.0.0.1:GATEWAY"));
+    setup.write_shipped("nginx/tollgate.conf");
     let config = setup.write(
         "nginx.conf",
         "daemon off; pid FOLDER/pid; error_log FOLDER/error.log; events {}
@@ -206,17 +222,17 @@ fn nginx_makes_a_429_of_a_denial_and_leaves_the_own_403_of_a_server_alone() {
 #[test]
 fn caddy_hands_a_denial_on() {
     let mut setup = Setup::start();
+    setup.write_shipped("caddy/tollgate.caddy");
     let config = setup.write(
         "Caddyfile",
         "{
            admin off
            auto_https off
          }
+         import FOLDER/tollgate.caddy
          http://:PROXY {
            bind 127.0.0.1
-           forward_auth 127.0.0.1:GATEWAY {
-             uri /v1/forward-auth
-           }
+           import tollgate
            reverse_proxy 127.0.0.1:UPSTREAM
          }",
     );
@@ -228,21 +244,64 @@ fn caddy_hands_a_denial_on() {
 #[test]
 fn traefik_hands_a_denial_on() {
     let mut setup = Setup::start();
-    let routes = setup.write(
-        "routes.yml",
+    let routes = tempfile::tempdir_in(setup.folder.path()).unwrap();
+    let name = routes.path().file_name().unwrap().to_str().unwrap();
+    fs::copy(setup.write_shipped("traefik/tollgate.yml"), routes.path().join("tollgate.yml"))
+        .unwrap();
+    setup.write(
+        &format!("{name}/routes.yml"),
         "http:
-  routers: { shop: { rule: 'PathPrefix(`/`)', service: shop, middlewares: [limit], entryPoints: [web] } }
-  middlewares: { limit: { forwardAuth: { address: 'http://127.0.0.1:GATEWAY/v1/forward-auth' } } }
+  routers: { shop: { rule: 'PathPrefix(`/`)', service: shop, middlewares: [tollgate@file], entryPoints: [web] } }
   services: { shop: { loadBalancer: { servers: [{ url: 'http://127.0.0.1:UPSTREAM' }] } } }
 ",
     );
     let mut traefik = Command::new(peer("traefik"));
     let address = format!("--entrypoints.web.address=127.0.0.1:{}", setup.proxy_port);
-    let file = format!("--providers.file.filename={}", routes.display());
+    let folder = format!("--providers.file.directory={}", routes.path().display());
     let quiet = ["--global.checknewversion=false", "--global.sendanonymoususage=false"];
-    setup.run(traefik.args([address, file]).args(quiet));
+    setup.run(traefik.args([address, folder]).args(quiet));
     setup.wait_until_ready();
     setup.check();
+}
+
+/// Starts the config that is shipped.
+fn haproxy(setup: &mut Setup) {
+    setup.write_shipped("haproxy/tollgate.lua");
+    let config = setup.write_shipped("haproxy/haproxy.cfg");
+    setup.run(Command::new(peer("haproxy")).arg("-db").arg("-f").arg(config));
+}
+
+#[test]
+fn haproxy_hands_a_denial_on() {
+    let mut setup = Setup::start();
+    haproxy(&mut setup);
+    setup.check();
+    setup.clock.advance(Duration::from_secs(7_200));
+    let (status, answer) = setup.get("/own", "");
+    assert!(status == 403 && answer.ends_with("own"), "{answer}");
+    assert!(
+        answer.contains("ratelimit: \"default\";r=1;t=3600"),
+        "a request that passes is told, too: {answer}"
+    );
+    let (status, answer) = setup.get("/a%2fb", "");
+    assert!(status == 400 && answer.contains("application/problem+json"), "{answer}");
+    assert_eq!(setup.get("/./a", "").0, 429, "what was refused is charged, too");
+}
+
+#[test]
+fn haproxy_lets_nothing_pass_while_nobody_answers() {
+    let mut setup = Setup::start();
+    setup.gateway_port = free_port();
+    haproxy(&mut setup);
+    let (status, answer) = setup.get("/a", "");
+    assert!(status == 503 && !answer.ends_with("up"), "{answer}");
+}
+
+#[test]
+fn hadolint_finds_no_fault_with_the_containerfile() {
+    let file = in_repository("deploy/Containerfile");
+    let linted = Command::new(peer("hadolint")).arg(file).output().unwrap();
+    assert!(linted.status.success(), "{}", String::from_utf8_lossy(&linted.stdout));
 }
 
 #[test]

@@ -46,6 +46,24 @@ async fn s62_s65_what_is_ambiguous_is_answered_by_400_and_closed() {
     assert_eq!(proxy.upstream.requests(), 0);
 }
 
+/// Nobody is believed who says by the PROXY protocol where a request came from.
+#[tokio::test]
+async fn s07_the_proxy_protocol_is_no_request() {
+    let proxy = Proxy::start(MANY, "").await;
+    let request = b"GET /x HTTP/1.1\r\nHost: a\r\n\r\n";
+    for preface in [
+        b"PROXY TCP4 192.0.2.1 192.0.2.2 56324 443\r\n".as_slice(),
+        b"PROXY UNKNOWN\r\n",
+        b"\r\n\r\n\0\r\nQUIT\n\x21\x11\0\x0c\xc0\0\x02\x01\xc0\0\x02\x02\xdc\x04\x01\xbb",
+    ] {
+        let mut connection = proxy.connect().await;
+        connection.send(&[preface, request].concat()).await;
+        let answered = connection.read_to_end().await;
+        assert!(answered.starts_with(b"HTTP/1.1 400 "), "{}", answered.escape_ascii());
+    }
+    assert_eq!(proxy.upstream.requests(), 0);
+}
+
 #[tokio::test]
 async fn svc28_a_head_that_is_too_large_is_refused_and_counted() {
     let proxy = Proxy::start(MANY, "  limits: { headerBytes: 8192 }").await;

@@ -103,6 +103,28 @@ async fn svc37_a_rapid_reset_ends_its_connection_and_keeps_nobody_out() {
     assert_eq!(ask(&mut sender, "/x", &[]).await.status(), 200);
 }
 
+#[tokio::test]
+async fn s61_floods_of_frames_end_their_connection_and_keep_nobody_out() {
+    let limits = "default: { unlimited: true }";
+    let proxy = Proxy::start(limits, "").await;
+    // POST http://a/held, whose header fields, or whose body, never end.
+    let open = |flags| frame(1, flags, 1, b"\x83\x86\x04\x05/held\x01\x01a");
+    let crumbs = b"\x0f\x11\x03a=1".repeat(2_000);
+    for (flags, flood) in
+        [(0, frame(9, 0, 1, b"")), (0, frame(9, 0, 1, &crumbs)), (0b100, frame(0, 0, 1, b""))]
+    {
+        let mut attacker = proxy.connect().await;
+        let start = [b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", &*frame(4, 0, 0, b""), &open(flags)];
+        attacker.send(&start.concat()).await;
+        attacker.send_in_part(&flood.repeat(2_000_000 / flood.len())).await;
+        drop(attacker.read_to_end().await);
+    }
+    let mut sender = connect(&proxy).await;
+    let cookies = vec![("cookie", "a=1"); 1_000];
+    assert_eq!(ask(&mut sender, "/x", &cookies).await.status(), 431);
+    assert_eq!(ask(&mut sender, "/x", &[]).await.status(), 200);
+}
+
 /// A frame of HTTP/2, RFC 9113, section 4.1.
 fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
     let length = u32::try_from(payload.len()).unwrap().to_be_bytes();

@@ -58,7 +58,7 @@ impl Proxy {
     }
 
     /// The statuses of one request after another.
-    pub(crate) async fn statuses(&self, heads: &[impl AsRef<str>]) -> Vec<u16> {
+    pub(crate) async fn statuses(&self, heads: &[impl AsRef<str> + Sync]) -> Vec<u16> {
         let mut statuses = Vec::new();
         for head in heads {
             statuses.push(self.ask(head.as_ref()).await.status);
@@ -159,7 +159,7 @@ impl Connection {
         loop {
             let found = self.read.windows(end.len()).position(|window| window == end);
             if let Some(start) = found {
-                return self.read.drain(..start + end.len()).collect();
+                return self.read.drain(..start.saturating_add(end.len())).collect();
             }
             assert!(self.read_more().await, "closed before {end:?}, after {:?}", self.read);
         }
