@@ -127,8 +127,8 @@ impl GatewayBuilder {
         self
     }
 
-    /// How many threads serve, each on its own: as many as there are processors is best. Unless said, all is served on the
-    /// runtime this starts on.
+    /// How many threads serve, each on its own: as many as there are processors is best. Unless said, all is served on
+    /// the runtime this starts on.
     pub const fn threads(mut self, threads: usize) -> Self {
         self.threads = threads;
         self

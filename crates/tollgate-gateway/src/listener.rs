@@ -5,8 +5,8 @@ use std::net::SocketAddr;
 
 use tokio::net::{TcpListener, TcpSocket, lookup_host};
 
-/// How many connections may wait until they are taken, where the system allows as many. One more is not heard, and tries
-/// again a second later; of the 128 that are usual, a burst makes nothing.
+/// How many connections may wait until they are taken, where the system allows as many. One more is not heard, and
+/// tries again a second later; the 128 that are usual are soon full.
 const BACKLOG: u32 = 4_096;
 
 /// Listens on the first of a name's addresses on which that is possible.
