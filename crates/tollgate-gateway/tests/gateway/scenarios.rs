@@ -63,23 +63,23 @@ fn run(path: &Path, scenario: &Value) {
     running.stop().unwrap();
 }
 
-/// Runs all scenarios of a folder that HTTP can say, each on a gateway of its own: how many there were.
-fn run_all(folder: &str) -> usize {
+/// Runs all scenarios of a folder, each on a gateway of its own, but for those of these names.
+fn run_all_but(left_out: &[&str], folder: &str) {
     let scenarios = scenarios(folder);
-    // A charge is given back by whoever holds its receipt, which the decision API does not hand out.
-    let has_refund = |scenario: &Value| {
-        scenario["steps"].as_array().unwrap().iter().any(|step| step.get("refund").is_some())
-    };
-    let said = scenarios.iter().filter(|(_, scenario)| !has_refund(scenario));
-    said.map(|(path, scenario)| run(path, scenario)).count()
+    assert!(!scenarios.is_empty(), "{folder}");
+    let is_left_out = |path: &Path| left_out.iter().any(|name| path.ends_with(name));
+    for (path, scenario) in scenarios.iter().filter(|(path, _)| !is_left_out(path)) {
+        run(path, scenario);
+    }
 }
 
 #[test]
 fn the_scenarios_of_single_limits_pass_through_the_decision_api() {
-    assert_eq!(run_all("conformance"), 94);
+    run_all_but(&[], "conformance");
 }
 
+/// A charge is given back by whoever holds its receipt, which the decision API does not hand out.
 #[test]
 fn the_scenarios_of_policies_pass_through_the_decision_api() {
-    assert_eq!(run_all("conformance/policies"), 56);
+    run_all_but(&["refund.json"], "conformance/policies");
 }

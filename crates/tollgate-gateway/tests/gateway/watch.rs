@@ -36,6 +36,8 @@ fn svc_14_r58_each_usual_way_to_change_a_file_is_noticed_once() {
     fs::remove_file(&running.path).unwrap();
     running.write_config(config(4));
     wait_for(&running, 4);
+    // It is counted a moment after it is in force.
+    running.wait_until(|| version(&running) >= 4);
     assert_eq!(version(&running), 4);
     let reloads = |outcome: &str| {
         running.metric(&format!("tollgate_config_reloads_total{{outcome=\"{outcome}\"}}"))
