@@ -47,6 +47,10 @@ impl Limiter for Costing {
         self.limiter.wait_behind(before, request.or_cost(self.cost))
     }
 
+    fn request(&self, name: &str) -> Request {
+        self.limiter.request(name)
+    }
+
     fn key(&self, name: &str) -> Key {
         self.limiter.key(name)
     }

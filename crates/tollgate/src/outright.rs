@@ -112,6 +112,10 @@ impl Limiter for Exempting {
         self.limiter_of(request.key()).wait_behind(before, request)
     }
 
+    fn request(&self, name: &str) -> Request {
+        self.others.request(name)
+    }
+
     fn key(&self, name: &str) -> Key {
         self.unlimited.key(name)
     }
