@@ -105,7 +105,7 @@ fn a_faulty_step_is_refused_where_it_stands() {
         ),
         (
             "- 7",
-            "a.yaml:5:3: a step is 7; expected a map with atMs, client, tenant, endpoint, cost, expect, reload, refund",
+            "a.yaml:5:3: a step is 7; expected a map with atMs, client, tenant, plan, endpoint, cost, expect, reload, refund",
         ),
         (
             "- { atMs: 0, client: a, reload: *config }",
