@@ -37,7 +37,7 @@ impl EntryReader<'_> {
         let expected = format!("a map with `{ALGORITHM}` and `{ALGO_CONFIG}`");
         let fields = Fields::of(node, &format!("`{DEFAULT}`"), &expected, findings)?;
         findings.about(DEFAULT.to_owned(), |findings| {
-            fields.refuse_unknown(&LIMITER_FIELDS, findings);
+            fields.refuse_unknown(LIMITER_FIELDS, findings);
             self.read_policy(&fields, findings)
         })
     }
@@ -58,7 +58,7 @@ impl EntryReader<'_> {
         };
         findings.about(subject, |findings| {
             let endpoint = fields.text(ENDPOINT, "a text, such as \"/search\"", findings);
-            fields.refuse_unknown(&ENTRY_FIELDS, findings);
+            fields.refuse_unknown(ENTRY_FIELDS, findings);
             let policy = self.read_policy(&fields, findings);
             Some((endpoint?.to_owned(), policy?))
         })

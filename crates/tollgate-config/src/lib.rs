@@ -98,7 +98,8 @@
 //! | gateway | `decisionApi` | `false` to close `/v1/allow` and `/v1/peek` |
 //! | gateway | `forwardAuth`, `nginxAuth` | `true` to answer what Caddy and Traefik, or nginx, ask on `/v1/forward-auth`, `/v1/nginx-auth` |
 //! | gateway | `admin` | the listener of operators: `listen` (127.0.0.1:8081), `tokenFile`, and `hosts`, its names beside `localhost` |
-//! | gateway | `envoy`, `redis` | opens these doors, each with its `listen`; `redis` with `idleTimeout` (any time) too |
+//! | gateway | `envoy` | opens this door: `listen`, and `rules` for what descriptors mean, each with `descriptor` (the keys of its entries), `domain`, `endpoint` (`"{method} {path}"`), `client` and `tenant` |
+//! | gateway | `redis` | opens this door: `listen`, and `idleTimeout` (any time) |
 //! | gateway | `proxy` | opens the reverse proxy: `listen`, and the `upstream` behind it |
 //! | gateway | `client` | who a request is from: `trustedProxies`, their `forwardedHeader` (`X-Forwarded-For`), `maxHops` (8), `ipv6Prefix` (64), `strict`, and `header` |
 //! | client | `header` | the client by a header: its `name`, `onMissing` (`deny`, `skip`, `address`, `shared`; required), `onlyFromProxies` |
@@ -158,8 +159,9 @@ use tollgate::{Config, LimiterFactory};
 pub use error::{ConfigError, ConfigErrors};
 pub use format::Format;
 pub use gateway::{
-    AdminConfig, ClientConfig, ClientHeader, CorsConfig, EndpointConfig, EnvoyConfig, FieldStyle,
-    GatewayConfig, GatewayLimits, OnMissing, ProxyConfig, RedisConfig,
+    AdminConfig, ClientConfig, ClientHeader, CorsConfig, EndpointConfig, EndpointTemplate,
+    EnvoyConfig, EnvoyRule, FieldStyle, GatewayConfig, GatewayLimits, OnMissing, Piece,
+    ProxyConfig, RedisConfig,
 };
 pub use schema::schema;
 

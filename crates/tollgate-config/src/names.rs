@@ -38,25 +38,8 @@ pub(crate) const ON_FULL: &str = "onFull";
 pub(crate) const CONFIG_FIELDS: [&str; 9] =
     [DEFAULT, ENDPOINTS, SHARED_LIMITS, EVERY, PLANS, CLIENTS, MAX_KEYS, ON_FULL, GATEWAY];
 
-/// What `default` may say, and an entry beside its endpoint.
-pub(crate) const LIMITER_FIELDS: [&str; 13] = [
-    ALGORITHM,
-    ALGO_CONFIG,
-    LIMITS,
-    USE,
-    UNLIMITED,
-    DENY,
-    EXEMPT,
-    COST,
-    PENALTY,
-    PLANS,
-    OVERRIDES,
-    MAX_KEYS,
-    ON_FULL,
-];
-
 /// What an entry of `endpoints` may say.
-pub(crate) const ENTRY_FIELDS: [&str; 14] = [
+pub(crate) const ENTRY_FIELDS: &[&str] = &[
     ENDPOINT,
     ALGORITHM,
     ALGO_CONFIG,
@@ -72,6 +55,9 @@ pub(crate) const ENTRY_FIELDS: [&str; 14] = [
     MAX_KEYS,
     ON_FULL,
 ];
+
+/// What `default` may say: the same but for the endpoint.
+pub(crate) const LIMITER_FIELDS: &[&str] = ENTRY_FIELDS.split_at(1).1;
 
 /// What an element of `clients` may say.
 pub(crate) const CLIENT_FIELDS: [&str; 3] = [CLIENT, PREFIX, PLAN];

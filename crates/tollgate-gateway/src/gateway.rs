@@ -7,7 +7,7 @@ use std::panic::resume_unwind;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpSocket, lookup_host};
 use tokio::task::{JoinSet, spawn_blocking};
 use tokio::time::sleep;
 use tollgate::Clock;
@@ -20,7 +20,7 @@ use crate::door::{Door, Stop};
 use crate::gate::Gate;
 use crate::reload::{ReloadFault, warn_of_dangers};
 use crate::watch::Watch;
-use crate::{http, proxy, resp};
+use crate::{envoy, http, proxy, resp};
 
 /// A gateway that runs, until it is stopped or dropped.
 #[derive(Debug)]
@@ -130,13 +130,15 @@ impl GatewayBuilder {
     pub async fn start(self) -> Result<Gateway, StartError> {
         let (file, Loaded { limits, settings }) = ConfigFile::open(self.path)?;
         let admin = AdminRules::load(&settings.admin, file.path())?;
-        let redis = settings.redis.as_ref().map(|redis| &redis.listen);
-        let proxy = settings.proxy.as_ref().map(|proxy| &proxy.listen);
+        let envoy = settings.envoy.as_ref();
+        let redis = settings.redis.as_ref();
+        let proxy = settings.proxy.as_ref();
         let doors = [
             (Door::Http, "--listen", Some(self.listen.as_ref().unwrap_or(&settings.listen))),
             (Door::Admin, "--admin", Some(self.admin.as_ref().unwrap_or(&settings.admin.listen))),
-            (Door::Redis, "gateway.redis", redis),
-            (Door::Proxy, "gateway.proxy", proxy),
+            (Door::Envoy, "gateway.envoy.listen", envoy.map(|envoy| &envoy.listen)),
+            (Door::Redis, "gateway.redis.listen", redis.map(|redis| &redis.listen)),
+            (Door::Proxy, "gateway.proxy.listen", proxy.map(|proxy| &proxy.listen)),
         ];
         let mut listeners = Vec::new();
         for (door, option, address) in doors {
@@ -151,13 +153,37 @@ impl GatewayBuilder {
     }
 }
 
+/// How many connections may wait until they are taken, where the system allows as many. One more is not heard, and tries
+/// again a second later; of the 128 that are usual, a burst makes nothing.
+const BACKLOG: u32 = 4_096;
+
 /// Binds the listener of one door.
 async fn bind(option: &'static str, address: &str) -> Result<TcpListener, StartError> {
-    TcpListener::bind(address).await.map_err(|source| StartError::Listen {
+    listen_on_any(address).await.map_err(|source| StartError::Listen {
         option,
         address: address.to_owned(),
         source,
     })
+}
+
+/// Listens on the first of a name's addresses on which that is possible.
+async fn listen_on_any(address: &str) -> io::Result<TcpListener> {
+    let mut refused = io::Error::from(io::ErrorKind::AddrNotAvailable);
+    for address in lookup_host(address).await? {
+        match listen_on(address) {
+            Ok(listener) => return Ok(listener),
+            Err(error) => refused = error,
+        }
+    }
+    Err(refused)
+}
+
+fn listen_on(address: SocketAddr) -> io::Result<TcpListener> {
+    let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
+    // A gateway that was stopped may be started again at once.
+    socket.set_reuseaddr(true)?;
+    socket.bind(address)?;
+    socket.listen(BACKLOG)
 }
 
 /// Operators on an address that others reach have to show a token. Here and not only where the file is read, since
@@ -211,10 +237,9 @@ impl Gateway {
                 let shutdown = self.stop_admin.shutdown();
                 drop(self.admin.spawn(admin::serve(listener, gate, shutdown)));
             }
+            Door::Envoy => drop(self.doors.spawn(envoy::serve(listener, gate, shutdown))),
             Door::Redis => drop(self.doors.spawn(resp::serve(listener, gate, shutdown))),
             Door::Proxy => drop(self.doors.spawn(proxy::serve(listener, gate, shutdown))),
-            // Nothing is bound for a door that is not built yet.
-            Door::Envoy => {}
         }
     }
 

@@ -31,6 +31,7 @@ mod audit;
 mod config_file;
 mod decision_api;
 mod door;
+mod envoy;
 mod forward_auth;
 mod gate;
 mod gateway;

@@ -1,4 +1,4 @@
-//! Who waits for what, in which order: one line for each client and entry, first come first served.
+//! Who waits for what, in which order: one line for each client, tenant and entry, first come first served.
 //!
 //! In a line the front alone asks the limiter; whoever stands behind is woken when it becomes the front. A waiter
 //! whose task does not run (a future that is held and not polled) must not hold up the others, so each also watches
@@ -19,8 +19,9 @@ use crate::clock::{Deadline, after};
 /// How long a line may stand still before the next one goes on, for each place before it.
 const PATIENCE: Duration = Duration::from_millis(100);
 
-/// What one line is for: a client, and the entry of the config that answers, `None` for the default.
-pub(crate) type Purpose = (Key, Option<Arc<str>>);
+/// What one line is for: a client, on behalf of a tenant or of none, and the entry of the config that answers, `None`
+/// for the default.
+pub(crate) type Purpose = (Key, Option<Key>, Option<Arc<str>>);
 
 /// All lines.
 #[derive(Debug)]

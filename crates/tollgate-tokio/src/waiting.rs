@@ -7,7 +7,7 @@ use tokio::time::Instant;
 use tollgate::{Call, CallError, RateLimitResult, RateLimiter, Request};
 
 use crate::clock::{Deadline, after};
-use crate::line::{Bounds, Lines, Purpose};
+use crate::line::{Bounds, Lines};
 
 /// A [`RateLimiter`] whose calls may wait until they are allowed.
 ///
@@ -35,10 +35,10 @@ use crate::line::{Bounds, Lines, Purpose};
 /// ```
 ///
 /// # Order
-/// Those who wait on behalf of one client for one entry of the config stand in a line, first come first served. Lines
-/// do not wait for each other. Calls that do not wait ([`RateLimiter::allow`]) know nothing of lines and may take
-/// what the front of one waits for; then it waits anew. A reset, or a reload to a higher limit, shortens no wait that
-/// was told already.
+/// Those who wait on behalf of one client, and of the same tenant or none, for one entry of the config stand in a line,
+/// first come first served. Lines do not wait for each other, even where they wait for one limit, such as a tenant's:
+/// what the front of one waits for, another's may take, or a call that does not wait ([`RateLimiter::allow`]); then it
+/// waits anew. A reset, or a reload to a higher limit, shortens no wait that was told already.
 ///
 /// # Cancellation
 /// Dropping the future gives the place back and charges nothing: a call is charged in the very step that ends its
@@ -127,15 +127,14 @@ impl Waiting {
     /// A wait that would be longer is answered at once, behind others too: it is reckoned with what they want. It turns
     /// out longer than reckoned only where calls that do not wait take what the line waits for.
     pub async fn until_allowed(&self, client: &str, endpoint: &str, max_wait: Duration) -> Waited {
-        let cost = self.limiter.cost_of(&Call::new(client, endpoint));
-        let waited = self.until_allowed_n(client, endpoint, cost, max_wait).await;
+        let waited = self.until_allowed_for(&Call::new(client, endpoint), max_wait).await;
         waited.unwrap_or_else(|error| Waited::Never(error.result()))
     }
 
     /// As [`until_allowed`](Self::until_allowed), at another cost.
     ///
     /// # Errors
-    /// When the cost is above the endpoint's limit, at once; or later, where a reload has lowered it meanwhile.
+    /// As [`until_allowed_for`](Self::until_allowed_for).
     pub async fn until_allowed_n(
         &self,
         client: &str,
@@ -143,16 +142,33 @@ impl Waiting {
         cost: u64,
         max_wait: Duration,
     ) -> Result<Waited, CallError> {
+        self.until_allowed_for(&Call::new(client, endpoint).cost(cost), max_wait).await
+    }
+
+    /// As [`until_allowed`](Self::until_allowed), for any call, such as one on behalf of a tenant. A time of the call's
+    /// own is passed over: who waits does so by the clock.
+    ///
+    /// # Errors
+    /// When the cost is above the endpoint's limit, or a tenant is missing, at once; or later, where a reload has
+    /// changed the limits meanwhile.
+    pub async fn until_allowed_for(
+        &self,
+        call: &Call<'_>,
+        max_wait: Duration,
+    ) -> Result<Waited, CallError> {
         let deadline = Deadline::after(max_wait);
-        let call = Call::new(client, endpoint).cost(cost);
-        let purpose = (self.limiter.key(client), self.limiter.entry(endpoint));
+        let cost = self.limiter.cost_of(call);
+        let call = call.now().cost(cost);
+        let (request, entry) =
+            (self.limiter.request(&call), self.limiter.entry(call.endpoint_name()));
+        let purpose = (request.key(), request.tenant_key(), entry);
         let before = self.lines.wanted(&purpose);
         // A cost of 0 only looks, and waits for nobody.
         let entered = if before.is_empty() || cost == 0 {
             let result = self.limiter.decide(&call)?;
             (result, verdict(result, deadline))
         } else {
-            self.behind(&before, &purpose, endpoint, (cost, deadline))?
+            self.behind(&before, (&call, request), deadline)?
         };
         let (result, moves_at) = match entered {
             (_, Verdict::Ends(waited)) => return Ok(waited),
@@ -163,7 +179,7 @@ impl Waiting {
         };
         loop {
             if !place.turn(deadline).await {
-                return Ok(Waited::TooLong(self.limiter.peek(client, endpoint)));
+                return Ok(Waited::TooLong(self.limiter.look(&call)?));
             }
             match verdict(self.limiter.decide(&call)?, deadline) {
                 Verdict::Ends(waited) => return Ok(waited),
@@ -176,12 +192,10 @@ impl Waiting {
     fn behind(
         &self,
         before: &[u64],
-        (key, _): &Purpose,
-        endpoint: &str,
-        (cost, deadline): (u64, Deadline),
+        (call, request): (&Call<'_>, Request),
+        deadline: Deadline,
     ) -> Result<(RateLimitResult, Verdict), CallError> {
-        let limiter = self.limiter.limiter(endpoint);
-        let request = Request::new(*key).cost(cost);
+        let limiter = self.limiter.limiter(call.endpoint_name());
         let (result, wait) = (limiter.look(request)?, limiter.wait_behind(before, request)?);
         let verdict = match wait {
             None => Verdict::Ends(Waited::Never(result)),

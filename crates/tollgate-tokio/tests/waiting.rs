@@ -13,7 +13,8 @@ use tokio::runtime::Builder;
 use tokio::task::{LocalSet, spawn_local, yield_now};
 use tokio::time::{Instant, sleep, timeout};
 use tollgate::{
-    Config, FixedWindow, LimiterConfig, RateLimiter, Reason, SlidingWindowLog, TokenBucket,
+    Call, CallError, Concurrency, Config, FixedWindow, Limit, LimiterConfig, Policy, RateLimiter,
+    Reason, Scope, SlidingWindowLog, Time, TokenBucket,
 };
 use tollgate_tokio::{TokioClock, Waited, Waiting};
 
@@ -26,7 +27,11 @@ fn run<T>(test: impl Future<Output = T>) -> T {
 
 /// Waiting calls of one limiter for every endpoint. To be made while the clock runs.
 fn waiting(limiter: impl Into<LimiterConfig>) -> Waiting {
-    let config = Config::builder().default(limiter).build().unwrap();
+    waiting_under(Policy::from(limiter))
+}
+
+fn waiting_under(policy: Policy) -> Waiting {
+    let config = Config::builder().default(policy).build().unwrap();
     Waiting::new(Arc::new(RateLimiter::builder(config).clock(TokioClock::new()).build()))
 }
 
@@ -44,9 +49,19 @@ type Entry = (&'static str, u128, &'static str);
 impl Diary {
     /// Calls in a task of its own, and notes what came of it.
     fn call(&self, name: &'static str, waiting: &Rc<Waiting>, cost: u64, max_wait: Duration) {
+        self.call_for(name, waiting, Call::new("alice", "/").cost(cost), max_wait);
+    }
+
+    fn call_for(
+        &self,
+        name: &'static str,
+        waiting: &Rc<Waiting>,
+        call: Call<'static>,
+        max_wait: Duration,
+    ) {
         let (diary, waiting, start) = (self.clone(), Rc::clone(waiting), Instant::now());
         spawn_local(async move {
-            let waited = waiting.until_allowed_n("alice", "/", cost, max_wait).await;
+            let waited = waiting.until_allowed_for(&call, max_wait).await;
             let word = match waited {
                 Ok(Waited::Allowed(_)) => "allowed",
                 Ok(Waited::TooLong(_)) => "too long",
@@ -151,6 +166,108 @@ fn behind_others_a_wait_is_reckoned_with_theirs() {
             ("b", 1_000, "allowed"),
             ("d", 2_000, "allowed"),
         ]);
+    });
+}
+
+/// A limit that is no obstacle, and one call a second for each tenant.
+fn by_tenant() -> Policy {
+    let company = Limit::new("company", TokenBucket::per_second(1).burst(1));
+    Policy::limits([Limit::new("own", TokenBucket::per_second(100)), company.scope(Scope::Tenant)])
+}
+
+#[test]
+fn calls_on_behalf_of_a_tenant_wait_for_what_the_tenant_may_use() {
+    run(async {
+        let (waiting, diary) = (Rc::new(waiting_under(by_tenant())), Diary::default());
+        let call = |name, client, tenant, max_wait| {
+            let call = Call::new(client, "/").tenant(tenant);
+            diary.call_for(name, &waiting, call, max_wait);
+        };
+        call("a", "alice", "acme", LONG);
+        call("b", "alice", "acme", LONG);
+        call("c", "alice", "acme", LONG);
+        // Behind two others, of whom the tenant's limit serves one a second.
+        call("d", "alice", "acme", millis(2_999));
+        // Another's quota: neither the client's line nor the tenant's.
+        call("e", "alice", "other", LONG);
+        sleep(millis(2_500)).await;
+        call("f", "bob", "acme", LONG);
+        sleep(millis(10_000)).await;
+        diary.reads(&[
+            ("a", 0, "allowed"),
+            ("d", 0, "too long"),
+            ("e", 0, "allowed"),
+            ("b", 1_000, "allowed"),
+            ("c", 2_000, "allowed"),
+            ("f", 500, "allowed"),
+        ]);
+        assert_eq!(waiting.waiters(), 0);
+    });
+}
+
+#[test]
+fn lines_of_one_tenant_together_get_the_whole_rate_each_first_come_first_served() {
+    run(async {
+        let (waiting, diary) = (Rc::new(waiting_under(by_tenant())), Diary::default());
+        for (name, client) in [("a", "alice"), ("1", "bob"), ("b", "alice"), ("2", "bob")] {
+            diary.call_for(name, &waiting, Call::new(client, "/").tenant("acme"), LONG);
+        }
+        sleep(millis(10_000)).await;
+        let entries = diary.0.borrow().clone();
+        let times: Vec<_> = entries.iter().map(|(_, after, _)| *after).collect();
+        assert_eq!(times, [0, 1_000, 2_000, 3_000]);
+        for line in [["a", "b"], ["1", "2"]] {
+            let served = entries.iter().map(|(name, ..)| *name).filter(|name| line.contains(name));
+            assert_eq!(served.collect::<Vec<_>>(), line);
+        }
+    });
+}
+
+#[test]
+fn a_call_that_lacks_its_tenant_is_an_error_and_waits_for_nothing() {
+    run(async {
+        let waiting = waiting_under(by_tenant());
+        let error = waiting.until_allowed_for(&Call::new("alice", "/"), LONG).await.unwrap_err();
+        assert!(matches!(error, CallError::TenantMissing(_)));
+        let waited = waiting.until_allowed("alice", "/", LONG).await;
+        assert!(matches!(waited, Waited::Never(_)));
+        assert_eq!(waited.result().reason(), Some(Reason::TenantMissing));
+    });
+}
+
+/// By that time alone a call would be told to come back again and again, and its time would be the limiter's.
+#[test]
+fn a_time_of_the_calls_own_is_passed_over() {
+    run(async {
+        let waiting = waiting(TokenBucket::per_second(1).burst(1));
+        let recorded = Call::new("alice", "/").at(Time::from_millis(1_000_000));
+        let start = Instant::now();
+        for expected in [0, 1_000, 2_000] {
+            assert!(waiting.until_allowed_for(&recorded, LONG).await.unwrap().allowed());
+            assert_eq!(start.elapsed(), millis(expected));
+        }
+        assert_eq!(waiting.limiter().counts()[0].1.mark_ahead_ms, 0);
+    });
+}
+
+#[test]
+fn a_call_waits_for_a_lease_and_not_for_a_call_that_may_never_end() {
+    run(async {
+        let rate = || Limit::new("rate", TokenBucket::per_second(100));
+        let at_once = Concurrency::new(1).unwrap();
+        let endless = waiting_under(Policy::limits([rate(), Limit::new("at once", at_once)]));
+        let _held = endless.limiter().acquire("alice", "/");
+        let waited = endless.until_allowed("alice", "/", LONG).await;
+        assert!(matches!(waited, Waited::Never(_)));
+        assert_eq!(waited.result().reason(), Some(Reason::TooManyInFlight));
+
+        let leased = at_once.lease(millis(700)).unwrap();
+        let leased = waiting_under(Policy::limits([rate(), Limit::new("at once", leased)]));
+        let start = Instant::now();
+        for expected in [0, 700, 1_400] {
+            assert!(leased.until_allowed("alice", "/", LONG).await.allowed());
+            assert_eq!(start.elapsed(), millis(expected));
+        }
     });
 }
 

@@ -10,7 +10,7 @@ use crate::concurrency::{Concurrency, ConcurrencyLimiter};
 use crate::config::Bounds;
 use crate::keyed::Keyed;
 use crate::limiter::{Environment, Limiter};
-use crate::member::AtWork;
+use crate::member::Member;
 use crate::planned::{Planned, Terms, TermsOf};
 use crate::store::Store;
 use crate::viewed::Viewed;
@@ -88,7 +88,7 @@ impl AnyAlgorithm {
         Self { name: name.into(), ..self }
     }
 
-    pub(crate) fn limiter(&self, bounds: Bounds, environment: &Environment) -> AtWork {
+    pub(crate) fn limiter(&self, bounds: Bounds, environment: &Environment) -> Arc<dyn Member> {
         self.algorithm.make(bounds, environment)
     }
 
@@ -98,7 +98,7 @@ impl AnyAlgorithm {
         &self,
         running: &dyn Limiter,
         bounds: Bounds,
-    ) -> Option<(AtWork, u64)> {
+    ) -> Option<(Arc<dyn Member>, u64)> {
         self.algorithm.make_after(running, bounds)
     }
 }
@@ -151,8 +151,8 @@ trait MakeLimiter: Any + fmt::Debug + Send + Sync {
     fn bytes_per_key(&self) -> usize;
     fn table_bytes_max(&self, bounds: Bounds) -> u64;
     fn equals(&self, other: &dyn MakeLimiter) -> bool;
-    fn make(&self, bounds: Bounds, environment: &Environment) -> AtWork;
-    fn make_after(&self, running: &dyn Limiter, bounds: Bounds) -> Option<(AtWork, u64)>;
+    fn make(&self, bounds: Bounds, environment: &Environment) -> Arc<dyn Member>;
+    fn make_after(&self, running: &dyn Limiter, bounds: Bounds) -> Option<(Arc<dyn Member>, u64)>;
 
     /// Tells algorithms apart, and not their parameters.
     fn kind(&self) -> TypeId;
@@ -200,18 +200,18 @@ impl<A: Algorithm> MakeLimiter for Maker<A> {
         other.downcast_ref::<Self>().is_some_and(|other| self.0 == other.0)
     }
 
-    fn make(&self, bounds: Bounds, environment: &Environment) -> AtWork {
-        AtWork::Member(Arc::new(Keyed::with_bounds(self.0.clone(), bounds, environment)))
+    fn make(&self, bounds: Bounds, environment: &Environment) -> Arc<dyn Member> {
+        Arc::new(Keyed::with_bounds(self.0.clone(), bounds, environment))
     }
 
-    fn make_after(&self, running: &dyn Limiter, bounds: Bounds) -> Option<(AtWork, u64)> {
+    fn make_after(&self, running: &dyn Limiter, bounds: Bounds) -> Option<(Arc<dyn Member>, u64)> {
         let any: &dyn Any = running;
         let Some(keyed) = any.downcast_ref::<Keyed<A>>() else {
             // Plans that are gone: their accounts go, and the limit stays what it is.
             return Planner(Planned::of_everybody(self.0.clone())).make_after(running, bounds);
         };
         let (limiter, forgiven) = keyed.moved_to(self.0.clone(), bounds);
-        Some((AtWork::Member(Arc::new(limiter)), forgiven))
+        Some((Arc::new(limiter), forgiven))
     }
 
     fn kind(&self) -> TypeId {
@@ -267,18 +267,18 @@ impl<A: Algorithm> MakeLimiter for Planner<A> {
         other.downcast_ref::<Self>().is_some_and(|other| self.0 == other.0)
     }
 
-    fn make(&self, bounds: Bounds, environment: &Environment) -> AtWork {
-        AtWork::Member(Arc::new(Viewed::new(self.0.clone(), bounds, environment)))
+    fn make(&self, bounds: Bounds, environment: &Environment) -> Arc<dyn Member> {
+        Arc::new(Viewed::new(self.0.clone(), bounds, environment))
     }
 
-    fn make_after(&self, running: &dyn Limiter, bounds: Bounds) -> Option<(AtWork, u64)> {
+    fn make_after(&self, running: &dyn Limiter, bounds: Bounds) -> Option<(Arc<dyn Member>, u64)> {
         let running: &dyn Any = running;
         let (limiter, forgiven) = if let Some(viewed) = running.downcast_ref::<Viewed<A>>() {
             viewed.moved_to(self.0.clone(), bounds)
         } else {
             Viewed::after(running.downcast_ref::<Keyed<A>>()?, self.0.clone(), bounds)
         };
-        Some((AtWork::Member(Arc::new(limiter)), forgiven))
+        Some((Arc::new(limiter), forgiven))
     }
 
     fn kind(&self) -> TypeId {
@@ -313,14 +313,14 @@ impl MakeLimiter for Concurrency {
         other.downcast_ref::<Self>() == Some(self)
     }
 
-    fn make(&self, bounds: Bounds, environment: &Environment) -> AtWork {
-        AtWork::Alone(Arc::new(ConcurrencyLimiter::new(*self, bounds, environment)))
+    fn make(&self, bounds: Bounds, environment: &Environment) -> Arc<dyn Member> {
+        Arc::new(ConcurrencyLimiter::new(*self, bounds, environment))
     }
 
-    fn make_after(&self, running: &dyn Limiter, bounds: Bounds) -> Option<(AtWork, u64)> {
+    fn make_after(&self, running: &dyn Limiter, bounds: Bounds) -> Option<(Arc<dyn Member>, u64)> {
         let running: &dyn Any = running;
         let running = running.downcast_ref::<ConcurrencyLimiter>()?;
-        Some((AtWork::Alone(Arc::new(running.moved_to(*self, bounds))), 0))
+        Some((Arc::new(running.moved_to(*self, bounds)), 0))
     }
 
     fn kind(&self) -> TypeId {

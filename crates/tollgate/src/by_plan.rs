@@ -12,7 +12,7 @@ use crate::concurrency::Permit;
 use crate::decision::CallError;
 use crate::key::Key;
 use crate::limiter::{Decided, DecidedEach, Environment, Limiter, Request};
-use crate::member::AtWork;
+use crate::member::Member;
 use crate::plans::{PlanFinder, PlanName};
 use crate::receipt::Receipt;
 use crate::store::{Counts, ResetReport};
@@ -30,7 +30,7 @@ pub(crate) struct ByPlan {
     pub(crate) overrides: HashMap<Key, Override, RandomState>,
     pub(crate) finder: Arc<PlanFinder>,
     /// The tables behind all of them.
-    pub(crate) tables: Vec<AtWork>,
+    pub(crate) tables: Vec<Arc<dyn Member>>,
     pub(crate) tally: Arc<Tally>,
     pub(crate) environment: Environment,
 }
@@ -102,7 +102,7 @@ impl Limiter for ByPlan {
     /// Under every plan, and under the client's override.
     fn reset(&self, name: &str) -> ResetReport {
         let own = self.overrides.get(&self.key(name)).map(|it| &it.limiter);
-        let mut report = ResetReport { had_state: false, inherits_debt: false };
+        let mut report = ResetReport::default();
         for limiter in self.plans.values().chain([&self.everybody]).chain(own) {
             let one = limiter.reset(name);
             report.had_state |= one.had_state;
@@ -115,7 +115,7 @@ impl Limiter for ByPlan {
     fn counts(&self) -> Counts {
         let mut counts = Counts::default();
         for table in &self.tables {
-            counts.add(&table.limiter().counts());
+            counts.add(&table.counts());
         }
         let Counts { allowed, denied, .. } = self.tally.counts();
         Counts { allowed, denied, ..counts }

@@ -140,19 +140,6 @@ pub(crate) struct ValidLimiter {
     pub(crate) bounds: Bounds,
 }
 
-impl ValidLimiter {
-    /// Whether it is a [`Concurrency`], which decides alone.
-    pub(crate) fn counts_calls_under_way(&self) -> bool {
-        self.algorithm.as_concurrency().is_some()
-    }
-}
-
-/// The fault of a [`Concurrency`] where it does not go.
-pub(crate) fn decides_alone(consequence: &str) -> Fault {
-    let message = format!("`Concurrency` counts calls under way, so it {consequence}");
-    Fault::of_field("algorithm", message)
-}
-
 /// The limits of a whole API: a policy for each endpoint named, and a default for every other. Valid by construction,
 /// so making or reloading a [`RateLimiter`](crate::RateLimiter) from it cannot fail.
 ///

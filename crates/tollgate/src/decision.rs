@@ -257,8 +257,9 @@ impl RateLimitResult {
 
     /// The name of the limit whose figures these are, where the endpoint has named limits.
     ///
-    /// Of a denial it is the one with the longest wait among those that deny; of a call that was allowed, the one of
-    /// which least remains. [`remaining`](Self::remaining) is the least of all limits either way.
+    /// Of a denial it is the one with the longest wait among those that deny, and before all waits one that promises
+    /// none; of a call that was allowed, the one of which least remains. [`remaining`](Self::remaining) is the least of
+    /// all limits either way.
     pub fn limit_name(&self) -> Option<&'static str> {
         self.name.text()
     }
@@ -289,18 +290,6 @@ impl CallError {
         match self {
             Self::CostExceedsLimit(error) => error.result(),
             Self::TenantMissing(error) => error.result(),
-        }
-    }
-
-    /// The same, said by the limit of this name.
-    pub(crate) fn said_by(self, name: LimitName) -> Self {
-        match self {
-            Self::CostExceedsLimit(CostExceedsLimit { cost, result }) => {
-                CostExceedsLimit { cost, result: result.said_by(name) }.into()
-            }
-            Self::TenantMissing(TenantMissing { result }) => {
-                TenantMissing { result: result.said_by(name) }.into()
-            }
         }
     }
 

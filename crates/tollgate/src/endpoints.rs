@@ -11,7 +11,7 @@ use crate::key::KeyHasher;
 use crate::keyed::Keyed;
 use crate::limit::{Mode, ValidLimit};
 use crate::limiter::{Environment, Limiter, Request};
-use crate::member::AtWork;
+use crate::member::Member;
 use crate::penalty::Penalty;
 use crate::plans::{PlanFinder, PlanName};
 use crate::rate_limiter::Call;
@@ -54,7 +54,7 @@ pub(crate) struct Running {
 /// A limit at work, and what it was made from.
 #[derive(Clone, Debug)]
 pub(crate) struct RunningLimit {
-    pub(crate) limiter: AtWork,
+    pub(crate) limiter: Arc<dyn Member>,
     /// Where it is several limits of plans, the first of them, with the algorithm that has accounts for all.
     pub(crate) limit: ValidLimit,
     /// Whether it was given a name, and does not only bear its entry's.
@@ -207,7 +207,7 @@ impl Running {
 
 impl RunningLimit {
     fn counts(&self, endpoint: Option<Arc<str>>, is_shared: bool) -> LimitCounts {
-        let (limit, counts) = (Arc::clone(&self.limit.name), self.limiter.limiter().counts());
+        let (limit, counts) = (Arc::clone(&self.limit.name), self.limiter.counts());
         LimitCounts { endpoint, is_shared, limit, mode: self.limit.mode, counts }
     }
 

@@ -100,7 +100,7 @@ impl LimiterFactory {
         parameters: &Parameters,
         environment: &Environment,
     ) -> Result<Arc<dyn Limiter>, Faults> {
-        Ok(self.algorithm(name, parameters)?.limiter(Bounds::default(), environment).into_limiter())
+        Ok(self.algorithm(name, parameters)?.limiter(Bounds::default(), environment))
     }
 
     fn unknown(&self, name: &str) -> Fault {

@@ -5,7 +5,6 @@ use std::sync::atomic::AtomicU64;
 
 use crate::by_plan::{ByPlan, Override};
 use crate::config::Config;
-use crate::costing::Costing;
 use crate::endpoints::{RunningLimit, Tallies};
 use crate::joint::{JointLimiter, JointMember};
 use crate::keyed::Keyed;
@@ -13,12 +12,11 @@ use crate::limit::ValidLimit;
 use crate::limit_name::LimitName;
 use crate::limiter::{Environment, Limiter};
 use crate::member::Member;
-use crate::outright::{Exempting, Outright};
+use crate::outright::{Entrance, Outright};
 use crate::penalty::Penalty;
 use crate::plans::{PlanFinder, PlanName};
 use crate::policy::ValidPolicy;
 use crate::rule::ValidRule;
-use crate::scoped::Scoped;
 use crate::summary::AppliesTo;
 
 /// What the limiter of one endpoint is joined from.
@@ -42,30 +40,24 @@ impl Joining<'_> {
         } else {
             Arc::new(self.by_plan())
         };
-        let limiter = if self.policy.exempt.is_empty() {
-            limiter
-        } else {
-            let tally = Arc::clone(&self.tallies.exempt);
-            let unlimited = Outright::unlimited(self.environment.clone(), tally);
-            Arc::new(Exempting::new(&self.policy.exempt, unlimited, limiter))
-        };
-        match self.policy.cost {
-            1 => limiter,
-            cost => Arc::new(Costing { cost, limiter }),
+        let (cost, exempt) = (self.policy.cost, &self.policy.exempt);
+        if exempt.is_empty() && cost == 1 {
+            return limiter;
         }
+        let tally = Arc::clone(&self.tallies.exempt);
+        let unlimited = Outright::unlimited(self.environment.clone(), tally);
+        Arc::new(Entrance::new(cost, exempt, unlimited, limiter))
     }
 
     fn for_everybody(&self) -> Arc<dyn Limiter> {
         let is_only = self.config.uses(self.policy).is_empty() && self.penalty.is_none();
         match (&self.policy.rule, self.own) {
-            (ValidRule::One(_), [only]) if is_only => only.limiter.clone().into_limiter(),
-            (_, [only]) if only.limiter.as_member().is_none() => Arc::new(alone(only)),
+            (ValidRule::One(_), [only]) if is_only => Arc::<dyn Member>::clone(&only.limiter),
             (rule, own) => {
                 let member = |running: &RunningLimit| {
-                    let limiter = Arc::clone(running.limiter.as_member()?);
-                    Some(member(&running.limit, limiter, (1, false)))
+                    member(&running.limit, Arc::clone(&running.limiter), (1, false))
                 };
-                self.joined(rule, own.iter().filter_map(member).collect())
+                self.joined(rule, own.iter().map(member).collect())
             }
         }
     }
@@ -87,7 +79,7 @@ impl Joining<'_> {
             plans: plans.collect(),
             overrides: overrides.collect(),
             finder: Arc::clone(self.finder),
-            tables: self.own.iter().map(|running| running.limiter.clone()).collect(),
+            tables: self.own.iter().map(|running| Arc::clone(&running.limiter)).collect(),
             tally: Arc::clone(&self.tallies.together),
             environment: self.environment.clone(),
         }
@@ -98,7 +90,7 @@ impl Joining<'_> {
         let terms = applies_to.terms(self.environment.hasher());
         let member = |limit: &ValidLimit| {
             let running = self.own.iter().find(|running| running.limit.goes_on_as(limit))?;
-            let table = running.limiter.as_member()?;
+            let table = &running.limiter;
             let limiter = table.seen_by(terms).unwrap_or_else(|| Arc::clone(table));
             // Others use it too, so its counts are not those of this limiter.
             Some(member(limit, limiter, (1, true)))
@@ -117,8 +109,7 @@ impl Joining<'_> {
         let uses = self.config.uses(self.policy);
         members.extend(uses.iter().filter_map(|(limit, times)| {
             let running = self.shared.iter().find(|other| other.limit.name == limit.name)?;
-            let limiter = Arc::clone(running.limiter.as_member()?);
-            Some(member(&running.limit, limiter, (*times, true)))
+            Some(member(&running.limit, Arc::clone(&running.limiter), (*times, true)))
         }));
         for (place, member) in members.iter_mut().enumerate() {
             member.place = place;
@@ -129,12 +120,6 @@ impl Joining<'_> {
         });
         Arc::new(JointLimiter::new(members, penalty, environment, tally))
     }
-}
-
-/// The limiter of a limit that decides alone.
-fn alone(running: &RunningLimit) -> Scoped {
-    let limiter = running.limiter.clone().into_limiter();
-    Scoped { name: LimitName::of(&running.limit.name), scope: running.limit.scope, limiter }
 }
 
 fn member(

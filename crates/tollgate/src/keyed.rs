@@ -98,9 +98,8 @@ impl<A: Algorithm> Keyed<A> {
 impl<A: Algorithm> Limiter for Keyed<A> {
     #[inline]
     fn decide(&self, request: Request) -> Decided {
-        let now = self.time_of(request.time());
-        let call = (request.key().0, now, request.costs());
-        self.store.decide(call, |result| result.possible_at(request.costs()))
+        let (call, clock) = ((request.key().0, request.costs()), || self.time_of(request.time()));
+        self.store.decide(call, clock, |result| result.possible_at(request.costs()))
     }
 
     fn decide_with_receipt(&self, request: Request) -> (Decided, Receipt) {
@@ -161,7 +160,7 @@ impl<A: Algorithm> Limiter for Keyed<A> {
     /// The common case, without the detour by an error: no limit is below 1.
     #[inline]
     fn allow(&self, name: &str) -> RateLimitResult {
-        self.store.decide((self.key(name).0, self.time_of(None), 1), |result| result)
+        self.store.decide((self.key(name).0, 1), || self.time_of(None), |result| result)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::config::{LimiterConfig, ValidLimiter, decides_alone};
+use crate::config::{LimiterConfig, ValidLimiter};
 use crate::parameters::{Fault, Faults};
 
 /// Whose calls a limit counts together.
@@ -125,9 +125,6 @@ impl Limit {
         let limiter = self.limiter.check();
         let mut limiter =
             limiter.map_err(|faults| Faults::of(faults.iter().map(within).collect()))?;
-        if self.mode == Mode::Shadow && limiter.counts_calls_under_way() {
-            return Err(within(&decides_alone("cannot be in shadow")).into());
-        }
         limiter.bounds.in_company = true;
         if self.scope == Scope::Global {
             limiter.bounds.max_keys = 1;

@@ -135,11 +135,13 @@ impl Request {
         Some(self.plan).filter(|plan| *plan != PlanName::NONE)
     }
 
-    pub(crate) const fn key(&self) -> Key {
+    /// Whose call it is.
+    pub const fn key(&self) -> Key {
         self.key
     }
 
-    pub(crate) const fn tenant_key(&self) -> Option<Key> {
+    /// The tenant on whose behalf it is made.
+    pub const fn tenant_key(&self) -> Option<Key> {
         self.tenant
     }
 

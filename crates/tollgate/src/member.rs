@@ -18,6 +18,8 @@ pub(crate) struct Asked {
     pub(crate) key: Key,
     pub(crate) now: Time,
     pub(crate) cost: u64,
+    /// Whether the caller does, which matters to who counts calls under way.
+    pub(crate) says_when_it_ends: bool,
 }
 
 /// A limiter that can decide together with others.
@@ -42,37 +44,5 @@ impl<A: Algorithm> Member for Keyed<A> {
     fn hold(&self, asked: Asked, then: &mut dyn FnMut(&mut dyn Held)) {
         let now = self.time_of(Some(asked.now));
         self.store().hold((asked.key.0, now, asked.cost), then);
-    }
-}
-
-/// A limiter that was made, by what can be done with it.
-#[derive(Clone, Debug)]
-pub(crate) enum AtWork {
-    /// It can decide together with others.
-    Member(Arc<dyn Member>),
-    /// It decides alone: it counts calls under way.
-    Alone(Arc<dyn Limiter>),
-}
-
-impl AtWork {
-    pub(crate) fn limiter(&self) -> &dyn Limiter {
-        match self {
-            Self::Member(member) => &**member,
-            Self::Alone(limiter) => &**limiter,
-        }
-    }
-
-    pub(crate) fn into_limiter(self) -> Arc<dyn Limiter> {
-        match self {
-            Self::Member(member) => member,
-            Self::Alone(limiter) => limiter,
-        }
-    }
-
-    pub(crate) fn as_member(&self) -> Option<&Arc<dyn Member>> {
-        match self {
-            Self::Member(member) => Some(member),
-            Self::Alone(_) => None,
-        }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::config::{Config, DEFAULT, decides_alone};
+use crate::config::{Config, DEFAULT};
 use crate::limit::ValidLimit;
 use crate::parameters::{Fault, nearest_name};
 use crate::policy::{Policy, ValidPolicy};
@@ -14,10 +14,6 @@ impl Config {
     pub(crate) fn check_together(&self, faults: &mut Vec<Fault>) {
         self.plans.check(faults);
         let known: BTreeSet<_> = self.shared.iter().map(|limit| &*limit.name).collect();
-        for limit in self.shared.iter().filter(|limit| limit.limiter.counts_calls_under_way()) {
-            let fault = decides_alone("cannot be shared between endpoints");
-            faults.push(fault.within(&format_args!("limit {:?}", limit.name)));
-        }
         for name in self.every.iter().filter(|name| !known.contains(&***name)) {
             faults.push(unknown_shared_limit(name, &known).within(&"every"));
         }
@@ -65,12 +61,6 @@ impl Config {
             return Some(Fault::of_field("name", message));
         }
         let limits = rule.own().len().saturating_add(uses.len());
-        if limits > 1 || policy.penalty.is_some() {
-            let mut own = rule.own().iter();
-            if own.any(|limit| limit.limiter.counts_calls_under_way()) {
-                return Some(decides_alone("does not go with other limits or a penalty"));
-            }
-        }
         let most = Policy::LIMITS_MAX;
         match limits {
             0 => Some(Fault::of_entry("no limits; expected at least one, or `unlimited: true`")),
@@ -87,8 +77,10 @@ fn misfit_of_plans(policy: &ValidPolicy, rule: &ValidRule) -> Option<Fault> {
     if policy.is_the_same_for_all() {
         return None;
     }
-    if rule.own().iter().any(|limit| limit.limiter.counts_calls_under_way()) {
-        return Some(decides_alone("does not go with plans or overrides"));
+    if rule.own().iter().any(|limit| limit.limiter.algorithm.as_concurrency().is_some()) {
+        let message = "`Concurrency` counts calls under way, so it does not go with plans or overrides; make it a \
+                       shared limit, which is the same for all, and use that here";
+        return Some(Fault::of_field("algorithm", message));
     }
     let all = policy.rules().flat_map(|(_, rule)| rule.own());
     let bounds = |limit: &ValidLimit| {

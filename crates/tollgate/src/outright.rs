@@ -1,4 +1,4 @@
-//! Limiters that count no quota: everything is allowed, nothing is, or some clients are not asked.
+//! Limiters that count no quota: everything is allowed, nothing is, or a call is priced and handed on.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -55,7 +55,7 @@ impl Limiter for Outright {
     }
 
     fn reset(&self, _name: &str) -> ResetReport {
-        ResetReport { had_state: false, inherits_debt: false }
+        ResetReport::default()
     }
 
     fn counts(&self) -> Counts {
@@ -67,49 +67,68 @@ impl Limiter for Outright {
     }
 }
 
-/// A limiter that some clients are not held to.
+/// What comes before an endpoint's limits: a price for calls that bring none, and clients that are not held to any.
 #[derive(Debug)]
-pub(crate) struct Exempting {
+pub(crate) struct Entrance {
+    cost: u64,
     exempt: HashSet<Key, RandomState>,
     unlimited: Outright,
     others: Arc<dyn Limiter>,
 }
 
-impl Exempting {
-    /// The limiter of all `others`, which the clients of these names are not asked by.
-    pub(crate) fn new(clients: &[Arc<str>], unlimited: Outright, others: Arc<dyn Limiter>) -> Self {
-        let exempt = clients.iter().map(|client| unlimited.key(client)).collect();
-        Self { exempt, unlimited, others }
+impl Entrance {
+    /// Before the limiter of all `others`, which the exempt clients of these names are not asked by.
+    pub(crate) fn new(
+        cost: u64,
+        exempt: &[Arc<str>],
+        unlimited: Outright,
+        others: Arc<dyn Limiter>,
+    ) -> Self {
+        let exempt = exempt.iter().map(|client| unlimited.key(client)).collect();
+        Self { cost, exempt, unlimited, others }
     }
 
-    fn limiter_of(&self, key: Key) -> &dyn Limiter {
-        if self.exempt.contains(&key) { &self.unlimited } else { &*self.others }
+    /// Who is asked about a call, and what.
+    fn ask(&self, request: Request) -> (&dyn Limiter, Request) {
+        let is_exempt = self.exempt.contains(&request.key());
+        let limiter = if is_exempt { &self.unlimited } else { &*self.others };
+        (limiter, request.or_cost(self.cost))
     }
 }
 
-impl Limiter for Exempting {
+impl Limiter for Entrance {
     fn decide(&self, request: Request) -> Decided {
-        self.limiter_of(request.key()).decide(request)
+        let (limiter, request) = self.ask(request);
+        limiter.decide(request)
     }
 
     fn decide_each(&self, request: Request) -> DecidedEach {
-        self.limiter_of(request.key()).decide_each(request)
+        let (limiter, request) = self.ask(request);
+        limiter.decide_each(request)
     }
 
     fn decide_with_receipt(&self, request: Request) -> (Decided, Receipt) {
-        self.limiter_of(request.key()).decide_with_receipt(request)
+        let (limiter, request) = self.ask(request);
+        limiter.decide_with_receipt(request)
+    }
+
+    fn default_cost(&self) -> u64 {
+        self.cost
     }
 
     fn look(&self, request: Request) -> Decided {
-        self.limiter_of(request.key()).look(request)
+        let (limiter, request) = self.ask(request);
+        limiter.look(request)
     }
 
     fn acquire(&self, request: Request) -> Result<Permit, CallError> {
-        self.limiter_of(request.key()).acquire(request)
+        let (limiter, request) = self.ask(request);
+        limiter.acquire(request)
     }
 
     fn wait_behind(&self, before: &[u64], request: Request) -> Result<Option<Duration>, CallError> {
-        self.limiter_of(request.key()).wait_behind(before, request)
+        let (limiter, request) = self.ask(request);
+        limiter.wait_behind(before, request)
     }
 
     fn request(&self, name: &str) -> Request {

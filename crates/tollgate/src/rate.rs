@@ -135,16 +135,6 @@ impl Rate {
         }
     }
 
-    /// Whole nanoseconds that one token takes.
-    pub(crate) const fn whole_ns(self) -> u64 {
-        self.whole_ns
-    }
-
-    /// What one token takes beyond whole nanoseconds, in parts of [`Self::denominator`].
-    pub(crate) const fn fraction(self) -> u32 {
-        self.fraction
-    }
-
     /// The parts a nanosecond is cut into.
     pub(crate) const fn denominator(self) -> NonZeroU32 {
         self.denominator

@@ -86,6 +86,12 @@ impl<'a> Call<'a> {
         Self { at: Some(time), ..self }
     }
 
+    /// Now by the clock, even if it was given a time of its own.
+    #[must_use]
+    pub const fn now(self) -> Self {
+        Self { at: None, ..self }
+    }
+
     /// On behalf of a tenant, by whom some limits count ([`Scope::Tenant`](crate::Scope::Tenant)).
     #[must_use]
     pub const fn tenant(self, tenant: &'a str) -> Self {

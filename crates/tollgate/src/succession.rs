@@ -9,7 +9,7 @@ use crate::joining::Joining;
 use crate::keyed::Keyed;
 use crate::limit::ValidLimit;
 use crate::limiter::Environment;
-use crate::member::AtWork;
+use crate::member::Member;
 use crate::penalty::Penalty;
 use crate::plans::PlanFinder;
 use crate::policy::ValidPolicy;
@@ -152,7 +152,11 @@ impl<'a> Succession<'a> {
     }
 
     /// The limiter that comes after `running`.
-    fn follow(&self, limit: &ValidLimit, running: Option<&RunningLimit>) -> (Change, AtWork) {
+    fn follow(
+        &self,
+        limit: &ValidLimit,
+        running: Option<&RunningLimit>,
+    ) -> (Change, Arc<dyn Member>) {
         let (algorithm, bounds) = (&limit.limiter.algorithm, limit.limiter.bounds);
         let start = || algorithm.limiter(bounds, self.environment);
         let Some(running) = running else { return (Change::New, start()) };
@@ -160,9 +164,9 @@ impl<'a> Succession<'a> {
             return (Change::Replaced, start());
         }
         if running.limit.limiter == limit.limiter {
-            return (Change::Kept, running.limiter.clone());
+            return (Change::Kept, Arc::clone(&running.limiter));
         }
-        match algorithm.limiter_after(running.limiter.limiter(), bounds) {
+        match algorithm.limiter_after(&*running.limiter, bounds) {
             Some((limiter, forgiven)) => (Change::Changed { forgiven }, limiter),
             None => (Change::Replaced, start()),
         }

@@ -1,7 +1,10 @@
 //! The arithmetic that needs more than 64 bits: products that cannot overflow, and one division that 128 bits are too
 //! narrow for.
 
+use std::num::{NonZeroU64, NonZeroU128};
+
 /// The product of two 64-bit numbers, whole.
+#[inline]
 #[expect(clippy::arithmetic_side_effects, reason = "the product of two 64-bit numbers fits 128")]
 pub(crate) fn product(a: u64, b: u64) -> u128 {
     u128::from(a) * u128::from(b)
@@ -13,6 +16,15 @@ pub(crate) fn product(a: u64, b: u64) -> u128 {
 #[expect(clippy::cast_possible_truncation, reason = "the low 32 bits are what is wanted")]
 pub(crate) const fn low_half(word: u64) -> u32 {
     word as u32
+}
+
+/// `a / b`, rounded down, at most what 64 bits hold. Most numbers fit 64 bits, and are divided on the spot.
+#[inline]
+pub(crate) fn quotient(a: u128, b: NonZeroU128) -> u64 {
+    match (u64::try_from(a), NonZeroU64::try_from(b)) {
+        (Ok(a), Ok(b)) => a / b,
+        _ => u64::try_from(a / b).unwrap_or(u64::MAX),
+    }
 }
 
 /// `a × b / c`, rounded up, with a product of up to 256 bits. `None` where the quotient does not fit.
@@ -55,9 +67,11 @@ fn product_256(a: u128, b: u128) -> (u128, u128) {
     (high, middle_low << 64 | u128::from(halves(low).1))
 }
 
+/// The two halves of 128 bits: (high, low).
+#[inline]
 #[expect(clippy::as_conversions, reason = "the two halves of 128 bits")]
 #[expect(clippy::cast_possible_truncation, reason = "the two halves of 128 bits")]
-const fn halves(wide: u128) -> (u64, u64) {
+pub(crate) const fn halves(wide: u128) -> (u64, u64) {
     ((wide >> 64) as u64, wide as u64)
 }
 
@@ -82,6 +96,23 @@ mod tests {
         ];
         for (a, b, c, expected) in cases {
             assert_eq!(mul_div_rounded_up(a, b, c), expected, "{a} * {b} / {c}");
+        }
+    }
+
+    #[test]
+    fn a_quotient_is_rounded_down_and_ends_where_64_bits_do() {
+        let max = u128::from(u64::MAX);
+        let cases = [
+            (7, 2, 3),
+            (0, 9, 0),
+            (max, 1, u64::MAX),
+            (max + 1, 2, 1 << 63),
+            (1 << 100, 1 << 40, 1 << 60),
+            (max + 1, 1, u64::MAX),
+            (5, u128::MAX, 0),
+        ];
+        for (a, b, expected) in cases {
+            assert_eq!(quotient(a, NonZeroU128::new(b).unwrap()), expected, "{a} / {b}");
         }
     }
 }

@@ -4,30 +4,39 @@
 #![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 #![expect(clippy::arithmetic_side_effects, reason = "small numbers in tests")]
 
-use std::collections::HashSet;
+use std::collections::{HashSet, VecDeque};
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::Duration;
 
 use tollgate::{
-    Call, Config, FixedWindow, Limit, ManualClock, Policy, RateLimiter, Scope, SlidingWindowLog,
-    TokenBucket,
+    Call, Concurrency, Config, FixedWindow, Limit, ManualClock, Policy, RateLimiter, Scope,
+    SlidingWindowLog, TokenBucket,
 };
 
 const CLIENTS: [&str; 2] = ["a", "b"];
 const TENANTS: [&str; 2] = ["t", "u"];
 
-/// A limit of the sequential model: nothing comes back, since the clock stands still.
+/// Which limits count calls under way, where any do.
+const ENDING: [usize; 2] = [0, 1];
+
+/// A limit of the sequential model: nothing comes back but by the end of a call, since the clock stands still.
 #[derive(Clone, Copy, Debug)]
 struct Quota {
+    index: usize,
     scope: Scope,
     most: u64,
+    counts_calls_under_way: bool,
 }
 
-/// One call and its answer, and when it began and ended by a counter that all threads raise.
+/// One call and its answer, or its end, and when that began and ended by a counter that all threads raise.
 #[derive(Clone, Copy, Debug)]
 struct Recorded {
+    /// By thread and number; the end of a call has the same.
+    id: (usize, usize),
+    /// Whether it is the end of a call, and by which limit: places are returned one after another.
+    ends_in: Option<usize>,
     client: usize,
     tenant: usize,
     cost: u64,
@@ -38,19 +47,27 @@ struct Recorded {
 }
 
 impl Quota {
-    /// What calls have taken of the limit that this one is held to.
+    /// What calls have taken of the limit that this one is held to, and not returned.
     fn used(self, done: &[Recorded], call: &Recorded) -> u64 {
+        let ends = |other: &Recorded| other.ends_in == Some(self.index);
+        let is_over = |other: &Recorded| done.iter().any(|end| ends(end) && end.id == other.id);
         let same = |other: &&Recorded| match self.scope {
             Scope::Client => other.client == call.client,
             Scope::Tenant => other.tenant == call.tenant,
             Scope::Global | _ => true,
         };
-        done.iter().filter(|other| other.allowed).filter(same).map(|other| other.cost).sum()
+        let counts = |other: &&Recorded| other.ends_in.is_none() && other.allowed;
+        let holds = |other: &&Recorded| !self.counts_calls_under_way || !is_over(other);
+        let counted = done.iter().filter(counts).filter(same).filter(holds);
+        counted.map(|other| other.cost).sum()
     }
 }
 
 /// Whether the sequential model answers a call as it was answered, after others.
 fn explains(quotas: &[Quota], done: &[Recorded], call: &Recorded) -> bool {
+    if call.ends_in.is_some() {
+        return true;
+    }
     let left = |quota: &Quota| quota.most - quota.used(done, call);
     let allowed = quotas.iter().all(|quota| left(quota) >= call.cost);
     let charged = if allowed { call.cost } else { 0 };
@@ -86,7 +103,7 @@ fn is_linearizable(quotas: &[Quota], history: &[Recorded]) -> bool {
     false
 }
 
-/// Has threads call at once, and records what they are told.
+/// Has threads call at once, and records what they are told. Each ends the call before its last one.
 fn record(limiter: &RateLimiter, threads: usize, calls: usize, round: usize) -> Vec<Recorded> {
     let (counter, together) = (AtomicU64::new(0), Barrier::new(threads));
     let tick = || counter.fetch_add(1, Ordering::SeqCst);
@@ -95,19 +112,37 @@ fn record(limiter: &RateLimiter, threads: usize, calls: usize, round: usize) -> 
         let (client, tenant, cost) = (drawn % 2, drawn / 2 % 2, [1, 1, 2][drawn % 3]);
         let asked = Call::new(CLIENTS[client], "/").tenant(TENANTS[tenant]).cost(cost);
         let began = tick();
-        let result = limiter.decide(&asked).unwrap();
+        let permit = limiter.acquire_for(&asked).unwrap();
         let ended = tick();
-        let (allowed, remaining) = (result.allowed(), result.remaining());
-        Recorded { client, tenant, cost, began, ended, allowed, remaining }
+        let (allowed, remaining) = (permit.allowed(), permit.result().remaining());
+        let (id, ends_in) = ((thread, number), None);
+        let call = Recorded { id, ends_in, client, tenant, cost, began, ended, allowed, remaining };
+        (call, permit)
     };
     let run = |thread: usize| {
         together.wait();
-        (0..calls).map(|number| call(thread, number)).collect::<Vec<_>>()
+        let (mut recorded, mut under_way) = (Vec::new(), VecDeque::new());
+        for number in 0..calls {
+            let (call, permit) = call(thread, number);
+            recorded.push(call);
+            under_way.push_back((call, permit));
+            if number % 2 == 1 {
+                let (call, permit) = under_way.pop_front().unwrap();
+                let began = tick();
+                drop(permit);
+                let ended = tick();
+                let end = |limit| Recorded { ends_in: Some(limit), began, ended, ..call };
+                recorded.extend(ENDING.map(end));
+            }
+        }
+        // What is under way still when a thread is done stays so until all are.
+        (recorded, under_way)
     };
     thread::scope(|scope| {
         let run = &run;
         let threads: Vec<_> = (0..threads).map(|thread| scope.spawn(move || run(thread))).collect();
-        threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect()
+        let done: Vec<_> = threads.into_iter().map(|thread| thread.join().unwrap()).collect();
+        done.into_iter().flat_map(|(recorded, _under_way)| recorded).collect()
     })
 }
 
@@ -116,7 +151,12 @@ fn every_recorded_history_is_explained_by_some_order_of_its_calls() {
     let window = Duration::from_secs(3_600);
     let quotas = |scopes: [Scope; 3]| {
         let most = [4, 5, 6];
-        [0, 1, 2].map(|index: usize| Quota { scope: scopes[index], most: most[index] })
+        [0, 1, 2].map(|index: usize| Quota {
+            index,
+            scope: scopes[index],
+            most: most[index],
+            counts_calls_under_way: false,
+        })
     };
     let mixed = [Scope::Client, Scope::Tenant, Scope::Global];
     for scopes in [[Scope::Client; 3], mixed, [Scope::Tenant, Scope::Client, Scope::Tenant]] {
@@ -135,9 +175,39 @@ fn every_recorded_history_is_explained_by_some_order_of_its_calls() {
 }
 
 #[test]
+fn histories_of_calls_that_end_are_explained_too() {
+    let mixed = [Scope::Client, Scope::Tenant, Scope::Global];
+    for scopes in [mixed, [Scope::Global, Scope::Client, Scope::Client], [Scope::Client; 3]] {
+        let quotas = [(0, 3, true), (1, 4, true), (2, 12, false)];
+        let quotas = quotas.map(|(index, most, counts_calls_under_way): (usize, _, _)| Quota {
+            index,
+            scope: scopes[index],
+            most,
+            counts_calls_under_way,
+        });
+        let window = Duration::from_secs(3_600);
+        let lease = Concurrency::new(4).unwrap().lease(window);
+        for round in 0..300 {
+            let limits = Policy::limits([
+                Limit::new("at once", Concurrency::new(3)).scope(scopes[0]),
+                Limit::new("leased", lease.clone()).scope(scopes[1]),
+                Limit::new("rate", FixedWindow::new(12, window)).scope(scopes[2]),
+            ]);
+            let config = Config::builder().default(limits).build().unwrap();
+            let limiter = RateLimiter::builder(config).clock(ManualClock::new()).build();
+            let history = record(&limiter, 4, 4, round);
+            assert!(is_linearizable(&quotas, &history), "{scopes:?}\n{history:#?}");
+        }
+    }
+}
+
+#[test]
 fn a_history_that_no_order_explains_is_found() {
-    let quotas = [Quota { scope: Scope::Client, most: 1 }];
+    let quota = Quota { index: 0, scope: Scope::Client, most: 1, counts_calls_under_way: false };
+    let quotas = [quota];
     let call = |began, ended, allowed| Recorded {
+        id: (0, 0),
+        ends_in: None,
         client: 0,
         tenant: 0,
         cost: 1,
@@ -150,4 +220,11 @@ fn a_history_that_no_order_explains_is_found() {
     let denied_first = [call(0, 1, false), call(2, 3, true)];
     assert!(!is_linearizable(&quotas, &twice) && !is_linearizable(&quotas, &denied_first));
     assert!(is_linearizable(&quotas, &[call(0, 2, false), call(1, 3, true)]));
+    let place = [Quota { counts_calls_under_way: true, ..quota }];
+    let end = |began, ended| Recorded { ends_in: Some(0), ..call(began, ended, true) };
+    let next = |began, ended| Recorded { id: (1, 0), ..call(began, ended, true) };
+    assert!(is_linearizable(&place, &[call(0, 1, true), end(2, 3), next(4, 5)]));
+    assert!(is_linearizable(&place, &[call(0, 1, true), end(2, 4), next(3, 5)]));
+    assert!(!is_linearizable(&place, &[call(0, 1, true), end(4, 5), next(2, 3)]));
+    assert!(!is_linearizable(&quotas, &[call(0, 1, true), end(2, 3), next(4, 5)]));
 }

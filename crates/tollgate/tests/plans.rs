@@ -492,7 +492,7 @@ fn limits_that_make_no_sense_in_a_plan_are_refused_with_whose_they_are() {
         (
             plans().default(own().plan("pro", concurrency())),
             "default: plan \"pro\": `Concurrency` counts calls under way, so it does not go with plans or \
-             overrides",
+             overrides; make it a shared limit, which is the same for all, and use that here",
         ),
         (
             plans()

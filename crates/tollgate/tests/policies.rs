@@ -92,6 +92,37 @@ fn l65_the_wait_of_several_limits_is_the_longest_of_theirs() {
     check(of(Policy::limits(limits)), &[&passes[..], &rest].concat());
 }
 
+/// One decision costs each of its limits the same. Two decisions and a refund come to what was asked for, all or nothing,
+/// but that another call may be denied in between for what is given back.
+#[test]
+fn l67_a_call_that_costs_each_limit_something_else_is_two_decisions_and_a_refund() {
+    let meter = |name: &str, bucket| Policy::limits([Limit::new(name, bucket)]);
+    let config = of(slow(1))
+        .endpoint("requests", meter("requests", TokenBucket::per_second(10)))
+        .endpoint("kilobytes", meter("kilobytes", TokenBucket::per_second(1_000)));
+    let (limiter, clock) = start(config);
+    let call = |kilobytes| {
+        let (request, receipt) = limiter.decide_with_receipt(&Call::new("alice", "requests"));
+        let request = request.unwrap();
+        if !request.allowed() {
+            return request;
+        }
+        let size = limiter.allow_n("alice", "kilobytes", kilobytes).unwrap();
+        if size.allowed() {
+            return request;
+        }
+        assert!(receipt.refund());
+        size
+    };
+    let requests_left = || limiter.peek("alice", "requests").remaining();
+    assert!(call(800).allowed());
+    assert_eq!(told(call(300)), (false, 200, Some(100), Some("kilobytes")));
+    assert_eq!(requests_left(), 9);
+    clock.advance(Duration::from_millis(100));
+    assert!(call(300).allowed());
+    assert_eq!(requests_left(), 9);
+}
+
 #[test]
 fn l68_a_limit_named_twice_is_charged_once_for_both_and_orders_cannot_lock_each_other_out() {
     let shared = |name: &str, capacity| Limit::new(name, slow(capacity));

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tollgate::{
     CalendarWindow, Call, CallError, Concurrency, Config, Limit, LimiterConfig, ManualClock,
-    Matched, Mode, Period, Policy, RateLimiter, Reason, Scope, Time, TokenBucket,
+    Matched, Period, Policy, RateLimiter, Reason, Scope, Time, TokenBucket,
 };
 
 const HOUR: u64 = 3_600_000;
@@ -178,28 +178,4 @@ fn a_price_is_so_many_places_and_exempt_clients_take_none() {
     assert_eq!(first.result().remaining(), 1);
     assert!(!limiter.acquire("alice", "/").allowed());
     assert!(limiter.acquire("root", "/").allowed());
-}
-
-#[test]
-fn calls_under_way_are_refused_where_they_cannot_be_counted() {
-    let alone = |policy: Policy| Config::builder().default(policy).build();
-    let named = || Limit::new("at once", at_once(1));
-    let shared = Config::builder().default(bucket(1)).shared_limit(named()).build();
-    let beside_a_shared = Config::builder()
-        .default(at_once(1))
-        .shared_limit(Limit::new("all", bucket(1)))
-        .every("all")
-        .build();
-    let cases = [
-        (alone(Policy::limits([named(), Limit::new("rate", bucket(1))])), "other limits"),
-        (alone(Policy::from(at_once(1)).penalty(3, Duration::from_secs(1))), "a penalty"),
-        (alone(Policy::limits([named().mode(Mode::Shadow)])), "in shadow"),
-        (shared, "cannot be shared"),
-        (beside_a_shared, "other limits"),
-    ];
-    for (config, expected) in cases {
-        let faults = config.unwrap_err().to_string();
-        assert!(faults.contains("`Concurrency` counts calls under way"), "{faults}");
-        assert!(faults.contains(expected), "{faults}");
-    }
 }

@@ -113,6 +113,19 @@ fn a_bound_on_calls_under_way_needs_a_lease_where_nobody_says_when_they_end() {
     assert_faults(&run(serve), file.name(), &fault);
     let replay = run(["replay", "--config", file.name(), "access.log"]);
     assert_faults(&replay, file.name(), &fault);
+    let limit = "algorithm: Concurrency, algoConfig: { maxInFlight: 5 }";
+    let among_others = format!(
+        "sharedLimits: [{{ name: pool, {limit} }}]\n\
+         default: {{ limits: [{{ name: at once, {limit} }}], use: [pool] }}\n"
+    );
+    let among_others = ScratchFile::new("among-others.yaml", among_others);
+    let replay = run(["replay", "--config", among_others.name(), "access.log"]);
+    let faults = [
+        ("1:66", "limit \"pool\": missing `leaseMs`"),
+        ("2:74", "limit \"at once\": missing `leaseMs`"),
+    ];
+    assert_faults(&replay, among_others.name(), &faults);
+    assert_eq!(run(["check", among_others.name()]).status, Some(0));
     // A program that holds permits may use it.
     assert_eq!(run(["check", file.name()]).status, Some(0));
     file.write(

@@ -72,6 +72,25 @@ fn users_tenants_and_all_together_have_their_own_limits() {
 }
 
 #[test]
+fn exports_are_counted_by_the_minute_and_while_they_run() {
+    let (limiter, clock) = start("rate-and-at-once");
+    let acquire = |client: &str| limiter.acquire(client, "POST /exports");
+    let mut running = vec![acquire("alice"), acquire("alice")];
+    let third = acquire("alice").result();
+    assert_eq!((third.limit_name(), third.retry_after_ms()), (Some("at-once"), Some(300_000)));
+    running.extend(["bob", "bob", "carol", "carol", "dave", "dave"].map(acquire));
+    assert!(running.iter().all(tollgate::Permit::allowed));
+    assert_eq!(acquire("erin").result().limit_name(), Some("everybody"));
+    running.clear();
+    assert_eq!((0..20).filter(|_| acquire("alice").allowed()).count(), 8, "ten in all");
+    assert_eq!(acquire("alice").result().limit_name(), Some("rate"));
+    let lost: Vec<_> = ["bob", "bob"].map(acquire).into_iter().map(std::mem::forget).collect();
+    assert_eq!((lost.len(), acquire("bob").allowed()), (2, false));
+    clock.advance(Duration::from_secs(300));
+    assert!(acquire("bob").allowed());
+}
+
+#[test]
 fn guesses_are_counted_successes_given_back_and_those_who_go_on_locked_out() {
     let (limiter, clock) = start("login");
     let login = Call::new("alice", "POST /login");

@@ -1,5 +1,6 @@
 //! What the section `gateway` of a config file says: which doors are open, where, and within which bounds.
 
+mod envoy;
 pub(crate) mod names;
 pub(crate) mod read;
 pub(crate) mod schema;
@@ -11,6 +12,8 @@ use std::time::Duration;
 
 use http::{HeaderName, HeaderValue};
 use ipnet::IpNet;
+
+pub use envoy::{EndpointTemplate, EnvoyConfig, EnvoyRule, Piece};
 
 /// What a gateway serves, and how. The default is the decision API on a port of this machine alone.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -57,14 +60,6 @@ pub struct AdminConfig {
     pub token_file: Option<PathBuf>,
     /// Names by which the listener may be asked for (`Host`), beside `localhost` and addresses.
     pub hosts: Vec<String>,
-}
-
-/// Envoy's rate limit service.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct EnvoyConfig {
-    /// Where it is, as `HOST:PORT`.
-    pub listen: String,
 }
 
 /// The protocol of Redis.

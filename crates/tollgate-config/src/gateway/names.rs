@@ -11,6 +11,10 @@ pub(crate) const ADMIN: &str = "admin";
 pub(crate) const TOKEN_FILE: &str = "tokenFile";
 pub(crate) const HOSTS: &str = "hosts";
 pub(crate) const ENVOY: &str = "envoy";
+pub(crate) const RULES: &str = "rules";
+pub(crate) const DOMAIN: &str = "domain";
+pub(crate) const DESCRIPTOR: &str = "descriptor";
+pub(crate) const TENANT: &str = "tenant";
 pub(crate) const REDIS: &str = "redis";
 pub(crate) const PROXY: &str = "proxy";
 pub(crate) const UPSTREAM: &str = "upstream";
@@ -63,7 +67,8 @@ pub(crate) const GATEWAY_FIELDS: [&str; 14] = [
     LIMITS,
 ];
 pub(crate) const ADMIN_FIELDS: [&str; 3] = [LISTEN, TOKEN_FILE, HOSTS];
-pub(crate) const LISTEN_FIELDS: [&str; 1] = [LISTEN];
+pub(crate) const ENVOY_FIELDS: [&str; 2] = [LISTEN, RULES];
+pub(crate) const RULE_FIELDS: [&str; 5] = [DOMAIN, DESCRIPTOR, ENDPOINT, CLIENT, TENANT];
 pub(crate) const REDIS_FIELDS: [&str; 2] = [LISTEN, IDLE_TIMEOUT];
 pub(crate) const PROXY_FIELDS: [&str; 4] = [LISTEN, UPSTREAM, HTTP2, TIMEOUT];
 pub(crate) const CLIENT_FIELDS: [&str; 6] =

@@ -4,15 +4,16 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
+use super::envoy::read_rules;
 use super::names::{
     ADMIN, ADMIN_FIELDS, ALLOW_ESCAPED_SLASH, BODY_BYTES, BODY_TIMEOUT, CLIENT, CLIENT_FIELDS,
     CONNECTIONS, CORS, CORS_FIELDS, CREDENTIALS, DECISION_API, DRAIN_TIMEOUT, ENDPOINT,
-    ENDPOINT_FIELDS, ENVOY, FIELDS, FIELDS_WORDS, FOLD_CASE, FORWARD_AUTH, FORWARDED_HEADER,
-    GATEWAY, GATEWAY_FIELDS, HEADER, HEADER_BYTES, HEADER_FIELDS, HEADER_NAME, HEADER_TIMEOUT,
-    HOSTS, HTTP2, IDLE_TIMEOUT, IPV6_PREFIX, JITTER, KEEP_PARAMETERS, KEEP_SLASHES,
-    KEEP_TRAILING_SLASH, LIMITS, LIMITS_FIELDS, LISTEN, LISTEN_FIELDS, MAX_HOPS, NGINX_AUTH,
-    ON_MISSING, ON_MISSING_WORDS, ONLY_FROM_PROXIES, ORIGINS, PROXY, PROXY_FIELDS, REDIS,
-    REDIS_FIELDS, STRICT, TIMEOUT, TOKEN_FILE, TRUSTED_PROXIES, UPSTREAM,
+    ENDPOINT_FIELDS, ENVOY, ENVOY_FIELDS, FIELDS, FIELDS_WORDS, FOLD_CASE, FORWARD_AUTH,
+    FORWARDED_HEADER, GATEWAY, GATEWAY_FIELDS, HEADER, HEADER_BYTES, HEADER_FIELDS, HEADER_NAME,
+    HEADER_TIMEOUT, HOSTS, HTTP2, IDLE_TIMEOUT, IPV6_PREFIX, JITTER, KEEP_PARAMETERS, KEEP_SLASHES,
+    KEEP_TRAILING_SLASH, LIMITS, LIMITS_FIELDS, LISTEN, MAX_HOPS, NGINX_AUTH, ON_MISSING,
+    ON_MISSING_WORDS, ONLY_FROM_PROXIES, ORIGINS, PROXY, PROXY_FIELDS, REDIS, REDIS_FIELDS, STRICT,
+    TIMEOUT, TOKEN_FILE, TRUSTED_PROXIES, UPSTREAM,
 };
 use super::value::{is_on_loopback, text_of};
 use super::{
@@ -41,7 +42,7 @@ fn read_gateway(fields: &Fields<'_>, findings: &mut Findings) -> GatewayConfig {
         forward_auth: fields.flag(FORWARD_AUTH, findings).unwrap_or(default.forward_auth),
         nginx_auth: fields.flag(NGINX_AUTH, findings).unwrap_or(default.nginx_auth),
         admin: part(fields, ADMIN, &ADMIN_FIELDS, findings, read_admin).unwrap_or_default(),
-        envoy: door(fields, ENVOY, findings).map(|listen| EnvoyConfig { listen }),
+        envoy: part(fields, ENVOY, &ENVOY_FIELDS, findings, read_envoy).flatten(),
         redis: part(fields, REDIS, &REDIS_FIELDS, findings, read_redis).flatten(),
         proxy: part(fields, PROXY, &PROXY_FIELDS, findings, read_proxy).flatten(),
         client: part(fields, CLIENT, &CLIENT_FIELDS, findings, read_client).unwrap_or_default(),
@@ -73,11 +74,6 @@ fn part<T>(
     })
 }
 
-/// A door that has only an address, which has to be there.
-fn door(fields: &Fields<'_>, name: &str, findings: &mut Findings) -> Option<String> {
-    part(fields, name, &LISTEN_FIELDS, findings, required_address).flatten()
-}
-
 fn required_address(fields: &Fields<'_>, findings: &mut Findings) -> Option<String> {
     fields.required(LISTEN, value::ADDRESS, findings)?;
     address(fields, findings)
@@ -104,6 +100,12 @@ fn read_admin(fields: &Fields<'_>, findings: &mut Findings) -> AdminConfig {
         findings.at(&entry.value, message);
     }
     admin
+}
+
+fn read_envoy(fields: &Fields<'_>, findings: &mut Findings) -> Option<EnvoyConfig> {
+    let listen = required_address(fields, findings);
+    let rules = read_rules(fields, findings);
+    Some(EnvoyConfig { listen: listen?, rules })
 }
 
 fn read_redis(fields: &Fields<'_>, findings: &mut Findings) -> Option<RedisConfig> {

@@ -4,13 +4,14 @@ use std::ops::RangeInclusive;
 
 use serde_json::{Value, json};
 
+use super::envoy::schema::rules;
 use super::names::{
     ADMIN, ALLOW_ESCAPED_SLASH, BODY_BYTES, BODY_TIMEOUT, CLIENT, CONNECTIONS, CORS, CREDENTIALS,
     DECISION_API, DRAIN_TIMEOUT, ENDPOINT, ENVOY, FIELDS, FIELDS_WORDS, FOLD_CASE, FORWARD_AUTH,
     FORWARDED_HEADER, HEADER, HEADER_BYTES, HEADER_NAME, HEADER_TIMEOUT, HOSTS, HTTP2,
     IDLE_TIMEOUT, IPV6_PREFIX, JITTER, KEEP_PARAMETERS, KEEP_SLASHES, KEEP_TRAILING_SLASH, LIMITS,
     LISTEN, MAX_HOPS, NGINX_AUTH, ON_MISSING, ON_MISSING_WORDS, ONLY_FROM_PROXIES, ORIGINS, PROXY,
-    REDIS, STRICT, TIMEOUT, TOKEN_FILE, TRUSTED_PROXIES, UPSTREAM,
+    REDIS, RULES, STRICT, TIMEOUT, TOKEN_FILE, TRUSTED_PROXIES, UPSTREAM,
 };
 use super::{ClientConfig, GatewayConfig, GatewayLimits};
 use crate::schema::{choice, duration, flag, texts, whole};
@@ -24,7 +25,6 @@ const HOST_PATTERN: &str = r"^[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*$";
 /// What the section may say.
 pub(crate) fn gateway() -> Value {
     let default = GatewayConfig::default();
-    let door = |description: &str| map(description, &[LISTEN], &json!({ LISTEN: address() }));
     map(
         "What `tollgate serve` serves, and how.",
         &[],
@@ -37,7 +37,7 @@ pub(crate) fn gateway() -> Value {
             ),
             NGINX_AUTH: switch("Answer /v1/nginx-auth, which nginx asks.", default.nginx_auth),
             ADMIN: admin(&default.admin.listen),
-            ENVOY: door("Envoy's rate limit service, over gRPC."),
+            ENVOY: envoy(),
             REDIS: map(
                 "The protocol of Redis.",
                 &[LISTEN],
@@ -74,6 +74,14 @@ fn admin(listen: &str) -> Value {
                 "items": { "type": "string", "pattern": HOST_PATTERN },
             },
         }),
+    )
+}
+
+fn envoy() -> Value {
+    map(
+        "Envoy's rate limit service, over gRPC.",
+        &[LISTEN],
+        &json!({ LISTEN: address(), RULES: rules() }),
     )
 }
 
@@ -233,10 +241,11 @@ mod tests {
     fn the_schema_knows_the_fields_that_the_reader_knows() {
         let gateway = gateway();
         let part = |path: &str| gateway.pointer(path).unwrap()["properties"].as_object().unwrap();
-        let cases: [(&str, &[&str]); 10] = [
+        let cases: [(&str, &[&str]); 11] = [
             ("", &names::GATEWAY_FIELDS),
             ("/properties/admin", &names::ADMIN_FIELDS),
-            ("/properties/envoy", &names::LISTEN_FIELDS),
+            ("/properties/envoy", &names::ENVOY_FIELDS),
+            ("/properties/envoy/properties/rules/items", &names::RULE_FIELDS),
             ("/properties/redis", &names::REDIS_FIELDS),
             ("/properties/proxy", &names::PROXY_FIELDS),
             ("/properties/client", &names::CLIENT_FIELDS),

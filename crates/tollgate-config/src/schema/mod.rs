@@ -353,8 +353,8 @@ mod tests {
         };
         let config = config();
         assert_eq!(properties(&config), sorted(&CONFIG_FIELDS));
-        assert_eq!(properties(&config["$defs"]["policy"]), sorted(&LIMITER_FIELDS));
-        assert_eq!(properties(&config["$defs"]["entry"]), sorted(&ENTRY_FIELDS));
+        assert_eq!(properties(&config["$defs"]["policy"]), sorted(LIMITER_FIELDS));
+        assert_eq!(properties(&config["$defs"]["entry"]), sorted(ENTRY_FIELDS));
         assert_eq!(properties(&config["$defs"]["limit"]), sorted(&LIMIT_FIELDS));
         assert_eq!(properties(&config["$defs"]["plan"]), sorted(&PLAN_FIELDS));
         assert_eq!(properties(&config["$defs"]["override"]), sorted(&OVERRIDE_FIELDS));

@@ -1,6 +1,7 @@
 //! What config files may say, what is said of those that are wrong, and that nothing in a file can
 //! do harm.
 
+mod envoy;
 mod faults;
 mod five_faults;
 mod gateway;

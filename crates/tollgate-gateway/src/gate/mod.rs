@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use arc_swap::{ArcSwap, Guard};
 use tollgate::{
-    Call, CallError, Clock, Config, Decided, DecidedEach, MonotonicClock, Permit, RateLimitResult,
-    RateLimiter, Time,
+    Call, CallError, Clock, Config, Decided, DecidedEach, Environment, MonotonicClock, Permit,
+    RateLimitResult, RateLimiter, Receipt, Time,
 };
 use tollgate_config::GatewayConfig;
 
@@ -103,6 +103,11 @@ impl Gate {
         self.clock.now()
     }
 
+    /// The clock of decisions, for limiters of a door's own.
+    pub(crate) fn environment(&self) -> Environment {
+        Environment::with_clock(Injected(Arc::clone(&self.clock)))
+    }
+
     /// Counts an answer that was begun then.
     pub(crate) fn record_answer(&self, door: Door, started: Time) {
         let took = Duration::from_nanos(self.now().nanos_since(started));
@@ -165,6 +170,34 @@ impl Gate {
             Some((set, now)) => Ok(set.result(now)),
             None => self.limiter.look(call),
         }
+    }
+
+    /// Judges a call as [`decide`](Self::decide) does, with a receipt by which its charge can be given back; none where
+    /// an operator decided.
+    pub(crate) fn decide_with_receipt(&self, call: &Call<'_>) -> (Decided, Option<Receipt>) {
+        self.decide_by(call, || self.limiter.decide_with_receipt(call))
+    }
+
+    /// The same by a limit of a door's own, unless an operator says something of the client.
+    pub(crate) fn decide_by(
+        &self,
+        call: &Call<'_>,
+        decide: impl FnOnce() -> (Decided, Receipt),
+    ) -> (Decided, Option<Receipt>) {
+        let (decided, receipt) = if let Some(result) = self.overridden(call) {
+            (Ok(result), None)
+        } else {
+            let (decided, receipt) = decide();
+            (decided, Some(receipt))
+        };
+        self.note(call, &decided);
+        (decided, receipt)
+    }
+
+    /// What a limit of a door's own says without charging it, unless an operator says something of the client.
+    pub(crate) fn look_by(&self, call: &Call<'_>, look: impl FnOnce() -> Decided) -> Decided {
+        let set = self.overrides.find(call.client_name(), &*self.clock);
+        set.map_or_else(look, |(set, now)| Ok(set.result(now)))
     }
 
     /// What an operator says of a client now.

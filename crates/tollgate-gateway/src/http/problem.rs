@@ -1,10 +1,13 @@
 //! What went wrong with a request, said as `application/problem+json` (RFC 9457).
 
-use hyper::header::{ALLOW, CONTENT_TYPE, HeaderName, HeaderValue, WWW_AUTHENTICATE};
+use hyper::header::{ALLOW, HeaderName, HeaderValue, WWW_AUTHENTICATE};
 use hyper::{Method, StatusCode};
 use serde::Serialize;
 
 use super::answer::{self, Answer};
+
+/// The media type of a problem.
+pub(crate) const PROBLEM_JSON: HeaderValue = HeaderValue::from_static("application/problem+json");
 
 /// A request that could not be answered: the status, and what the client can do about it.
 #[derive(Debug)]
@@ -53,17 +56,23 @@ impl Problem {
     }
 }
 
-impl From<Problem> for Answer {
-    fn from(problem: Problem) -> Self {
+impl Problem {
+    /// The body, for doors that do not speak HTTP themselves.
+    pub(crate) fn to_json(&self) -> Vec<u8> {
         let wire = Wire {
             r#type: "about:blank",
-            title: problem.status.canonical_reason().unwrap_or("Error"),
-            status: problem.status.as_u16(),
-            detail: &problem.detail,
+            title: self.status.canonical_reason().unwrap_or("Error"),
+            status: self.status.as_u16(),
+            detail: &self.detail,
         };
-        let mut answer = answer::json(problem.status, &wire);
-        let media_type = HeaderValue::from_static("application/problem+json");
-        answer.headers_mut().insert(CONTENT_TYPE, media_type);
+        // Texts and a number can be written.
+        serde_json::to_vec(&wire).unwrap_or_default()
+    }
+}
+
+impl From<Problem> for Answer {
+    fn from(problem: Problem) -> Self {
+        let mut answer = answer::of_type(problem.status, PROBLEM_JSON, problem.to_json());
         answer.headers_mut().extend(problem.field);
         answer
     }

@@ -30,10 +30,12 @@ pub(crate) enum LimitHit {
     IdleTime,
     /// An answer was not taken for too long.
     WriteTime,
+    /// As many limits that came with requests were in use as may be.
+    OwnLimits,
 }
 
 impl LimitHit {
-    const ALL: [Self; 7] = [
+    const ALL: [Self; 8] = [
         Self::Connections,
         Self::HeaderBytes,
         Self::HeaderTime,
@@ -41,6 +43,7 @@ impl LimitHit {
         Self::BodyTime,
         Self::IdleTime,
         Self::WriteTime,
+        Self::OwnLimits,
     ];
 
     const fn name(self) -> &'static str {
@@ -52,6 +55,7 @@ impl LimitHit {
             Self::BodyTime => "body_time",
             Self::IdleTime => "idle_time",
             Self::WriteTime => "write_time",
+            Self::OwnLimits => "own_limits",
         }
     }
 }

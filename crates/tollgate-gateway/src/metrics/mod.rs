@@ -2,6 +2,7 @@
 //! go.
 
 mod doors;
+mod envoy;
 
 use std::fmt;
 use std::sync::Arc;
@@ -21,6 +22,8 @@ use tollgate::{Counts, LimitCounts, RateLimiter};
 
 use self::doors::DoorMetrics;
 pub(crate) use self::doors::{Connected, LimitHit};
+pub(crate) use self::envoy::DescriptorOutcome;
+use self::envoy::EnvoyMetrics;
 use crate::config_file::ConfigFile;
 use crate::door::Door;
 use crate::gate::Mode;
@@ -33,6 +36,7 @@ pub(crate) const MEDIA_TYPE: &str = prometheus_text::CONTENT_TYPE;
 pub(crate) struct Metrics {
     registry: Registry,
     doors: Arc<DoorMetrics>,
+    envoy: Arc<EnvoyMetrics>,
     overridden: Arc<Overridden>,
 }
 
@@ -49,14 +53,16 @@ impl Metrics {
         let version = Info::new(vec![("version", env!("CARGO_PKG_VERSION"))]);
         registry.register("build", "The version that runs", version);
         let doors = Arc::new(DoorMetrics::default());
+        let envoy = Arc::new(EnvoyMetrics::default());
         let overridden = Arc::new(Overridden::default());
         registry.register_collector(Box::new(Pulled {
             limiter,
             config,
             doors: Arc::clone(&doors),
+            envoy: Arc::clone(&envoy),
             overridden: Arc::clone(&overridden),
         }));
-        Self { registry, doors, overridden }
+        Self { registry, doors, envoy, overridden }
     }
 
     /// Counts a connection, and that it is open until what is given back is dropped.
@@ -72,6 +78,11 @@ impl Metrics {
     /// Counts that a request or a connection ran into a limit of the gateway.
     pub(crate) fn record_limit(&self, door: Door, hit: LimitHit) {
         self.doors.record_limit(door, hit);
+    }
+
+    /// Counts what one of Envoy's descriptors came to.
+    pub(crate) fn record_descriptor(&self, outcome: DescriptorOutcome) {
+        self.envoy.record(outcome);
     }
 
     /// Counts a decision that an operator made.
@@ -102,6 +113,7 @@ struct Pulled {
     limiter: Arc<RateLimiter>,
     config: Arc<ConfigFile>,
     doors: Arc<DoorMetrics>,
+    envoy: Arc<EnvoyMetrics>,
     overridden: Arc<Overridden>,
 }
 
@@ -116,6 +128,7 @@ impl Collector for Pulled {
         encode(&mut encoder, "unknown_plans", help, [unknown_plans])?;
         self.encode_overridden(&mut encoder)?;
         self.doors.encode(&mut encoder)?;
+        self.envoy.encode(&mut encoder)?;
         self.encode_loads(&mut encoder)
     }
 }

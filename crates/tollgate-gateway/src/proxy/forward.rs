@@ -46,7 +46,7 @@ impl Exchange {
     /// Judges a request, sends it on where it may, and gives what is to be answered.
     pub(super) async fn answer(self, request: Request<Incoming>) -> Response<Held> {
         let gate = Arc::clone(&self.gate);
-        let rules = Guard::into_inner(gate.http());
+        let rules = Guard::into_inner(gate.http_rules());
         if !fields::is_coded_as_known(request.headers()) {
             return self.refuse_coding();
         }
@@ -177,7 +177,7 @@ fn readdress(
     head.uri = target.ok_or_else(|| Problem::bad_request("the target cannot be forwarded"))?;
     head.version = Version::HTTP_11;
     let host = endpoint.host().and_then(|host| HeaderValue::try_from(host.to_string()).ok());
-    let rules = gate.http();
+    let rules = gate.http_rules();
     fields::remove_hop_by_hop(&mut head.headers);
     let believed = &gate.settings().client.forwarded_header;
     fields::remove_forwarding(&mut head.headers, rules.address.trusts(peer), believed);

@@ -79,3 +79,32 @@ async fn svc37_streams_that_are_reset_give_back_their_places() {
     let mut sender = connect(&proxy).await;
     while ask(&mut sender, "/x", &[]).await.status() != 200 {}
 }
+
+/// CVE-2023-44487: streams that are opened and reset at once cost the other side more than the caller. Told in bytes:
+/// clients worth their name would not do it.
+#[tokio::test]
+async fn svc37_a_rapid_reset_ends_its_connection_and_keeps_nobody_out() {
+    const STREAMS: u32 = 20_000;
+    let limits =
+        "default: { algorithm: FixedWindow, algoConfig: { maxRequests: 100000, window: 1m } }";
+    let proxy = Proxy::start(limits, "").await;
+    let mut attacker = proxy.connect().await;
+    let mut bytes = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".to_vec();
+    bytes.extend(frame(4, 0, 0, b""));
+    for stream in (1..=STREAMS).map(|index| index * 2 - 1) {
+        // GET http://a/held, in HPACK's static table and literals.
+        bytes.extend(frame(1, 0b101, stream, b"\x82\x86\x04\x05/held\x01\x01a"));
+        bytes.extend(frame(3, 0, stream, &8_u32.to_be_bytes()));
+    }
+    attacker.send_in_part(&bytes).await;
+    drop(attacker.read_to_end().await);
+    assert!(proxy.upstream.requests() < STREAMS, "all {STREAMS} streams were handed on");
+    let mut sender = connect(&proxy).await;
+    assert_eq!(ask(&mut sender, "/x", &[]).await.status(), 200);
+}
+
+/// A frame of HTTP/2, RFC 9113, section 4.1.
+fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
+    let length = u32::try_from(payload.len()).unwrap().to_be_bytes();
+    [&length[1..], &[kind, flags], &stream.to_be_bytes(), payload].concat()
+}

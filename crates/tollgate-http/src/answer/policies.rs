@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use http::HeaderValue;
-use tollgate::{Config, LimiterSummary, Mode, PolicySummary, RateLimitResult};
+use tollgate::{AnyAlgorithm, Config, Mode, PolicySummary, RateLimitResult};
 
 use super::ESCAPED;
 
@@ -95,13 +95,21 @@ impl EntryPolicy {
                 field.push_str(", ");
             }
             field.push_str(&told.quoted);
-            push_terms(&limit, told.quota, &mut field);
+            push_terms(limit.algorithm, told.quota, &mut field);
             limits.push(told);
         }
         let is_the_same_for_all = policy.rules().count() == 1;
         // All of it is printable ASCII.
         let field = HeaderValue::try_from(field).ok().filter(|field| !field.is_empty());
         Self { limits, field: field.filter(|_| is_the_same_for_all) }
+    }
+
+    /// Of one limit that no config lists, told by this name.
+    pub fn of_limit(name: &str, algorithm: &AnyAlgorithm) -> Self {
+        let told = Told::of(name, algorithm.limit(), 1);
+        let mut field = told.quoted.to_string();
+        push_terms(algorithm, algorithm.limit(), &mut field);
+        Self { limits: vec![told], field: HeaderValue::try_from(field).ok() }
     }
 
     /// The value of `RateLimit-Policy`: each limit's name, its quota `q`, and the seconds `w` over which it is given,
@@ -136,12 +144,12 @@ impl Told {
     }
 }
 
-fn push_terms(limit: &LimiterSummary<'_>, quota: u32, field: &mut String) {
+fn push_terms(algorithm: &AnyAlgorithm, quota: u32, field: &mut String) {
     // Writing to a string cannot fail.
     let _written = write!(field, ";q={quota}");
-    if limit.algorithm.as_concurrency().is_some() {
+    if algorithm.as_concurrency().is_some() {
         field.push_str(";qu=\"concurrent-requests\"");
-    } else if let Some(window) = limit.algorithm.quota_window() {
+    } else if let Some(window) = algorithm.quota_window() {
         let _written = write!(field, ";w={}", seconds(window));
     }
 }

@@ -18,8 +18,8 @@
 //! **State**: one time, the moment the bucket will be full again, 12 bytes. A call moves it later by the time
 //! its tokens take to drip back; it may proceed when that is no later than now plus the time a whole
 //! bucket takes. This is the generic cell rate algorithm, the same bucket seen from its empty side. A time is
-//! whole nanoseconds and a fraction with the rate's own denominator, so nothing is ever rounded: at 3 a second a
-//! drained bucket of 3 holds 3 again after 1,000 ms, not 999 and not 1,001.
+//! counted in parts of a nanosecond, as many as the rate's own denominator has, so nothing is ever rounded: at 3 a
+//! second a drained bucket of 3 holds 3 again after 1,000 ms, not 999 and not 1,001.
 //!
 //! **Promise**: in any interval of length T at most `capacity + rate × T`, by the limiter's clock. Worst case: a
 //! whole bucket at once, and again after `capacity / rate`.
@@ -30,18 +30,17 @@
 //! **Source**: J. Turner, "New directions in communications", IEEE Communications Magazine 24 (10), 1986 (the
 //! leaky bucket); ITU-T I.371, annex A (the generic cell rate algorithm).
 
-use std::num::NonZeroU64;
+use std::num::{NonZeroU32, NonZeroU128};
 use std::time::Duration;
 
-use super::packed_time::PackedTime;
-use super::span::Span;
+use super::parts::Parts;
 use super::token_bucket_builder::TokenBucketBuilder;
 use super::{Algorithm, CarriedOver, Packing};
 use crate::clock::{Time, millis_rounded_up, nanos_of};
 use crate::decision::{Decision, Figures};
 use crate::parameters::{Fault, Faults, Parameters, whole_range};
 use crate::rate::{LONGEST_REFILL_NS, Rate};
-use crate::wide::{mul_div_rounded_up, product};
+use crate::wide::{mul_div_rounded_up, product, quotient};
 
 const CAPACITY_FIELD: &str = "capacity";
 pub(super) const RATE_FIELD: &str = "refillRatePerSecond";
@@ -63,15 +62,15 @@ const FRIENDLY_RATE_FIELD: &str = "refill";
 pub struct TokenBucket {
     capacity: u32,
     rate: Rate,
-    full: Span,
+    /// How long one token takes, in parts.
+    token: u128,
+    /// How long a whole bucket takes, in parts.
+    full: u128,
 }
 
-/// What a [`TokenBucket`] keeps for a key: the moment it will be whole, 12 bytes.
+/// What a [`TokenBucket`] keeps for a key: the moment it will be whole, in parts of a nanosecond, 12 bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct TokenBucketState {
-    whole_at: PackedTime,
-    fraction: u32,
-}
+pub struct TokenBucketState(Parts);
 
 impl TokenBucket {
     /// The capacities that are allowed.
@@ -103,16 +102,17 @@ impl TokenBucket {
             let message = format!("`{CAPACITY_FIELD}` is 0; expected {expected}");
             return Err(Fault::of_field(CAPACITY_FIELD, message));
         }
-        let refill_parts = rate.parts_per_token().get().saturating_mul(u128::from(capacity));
+        let token = rate.parts_per_token().get();
+        let full = token.saturating_mul(u128::from(capacity));
         let longest = LONGEST_REFILL_NS.saturating_mul(u128::from(rate.denominator().get()));
-        if refill_parts > longest {
+        if full > longest {
             let message = format!(
                 "`{CAPACITY_FIELD}` is {capacity}; at this rate it takes more than 100 years to \
                  refill; expected less capacity or a higher rate"
             );
             return Err(Fault::of_field(CAPACITY_FIELD, message));
         }
-        Ok(Self { capacity, rate, full: Span::of_tokens(rate, capacity) })
+        Ok(Self { capacity, rate, token, full })
     }
 
     /// Reads `capacity` and `refillRatePerSecond` or `refill`.
@@ -145,15 +145,21 @@ impl TokenBucket {
         self.rate
     }
 
-    /// When the bucket would be whole if `cost` more were taken at `start`, when it is.
+    /// A time in parts of a nanosecond.
     #[inline]
-    fn whole_after(&self, start: Span, cost: u32) -> Span {
-        match cost {
-            0 => start,
-            // The common case pays no multiplication.
-            1 => start.plus(Span::of_one_token(self.rate), self.rate),
-            _ => start.plus(Span::of_tokens(self.rate, cost), self.rate),
-        }
+    fn parts_at(&self, time: Time) -> u128 {
+        product(time.as_nanos(), u64::from(self.rate.denominator().get()))
+    }
+
+    /// The time until a bucket is whole, in parts.
+    fn owed(&self, state: &TokenBucketState, now: Time) -> u128 {
+        state.parts().saturating_sub(self.parts_at(now))
+    }
+
+    /// How long so many tokens take, in parts: less than 2^94, since the capacity takes 100 years at most.
+    #[inline]
+    fn parts_of(&self, tokens: u32) -> u128 {
+        self.token.wrapping_mul(u128::from(tokens))
     }
 }
 
@@ -161,8 +167,8 @@ impl Algorithm for TokenBucket {
     type State = TokenBucketState;
 
     const PACKING: Option<Packing<TokenBucketState>> = Some(Packing {
-        pack: |state| (state.whole_at.get().as_nanos(), state.fraction),
-        unpack: |nanos, fraction| TokenBucketState::of(Span { nanos, fraction }),
+        pack: |state| state.0.words(),
+        unpack: |low, high| TokenBucketState(Parts::from_words(low, high)),
     });
 
     fn limit(&self) -> u32 {
@@ -176,26 +182,30 @@ impl Algorithm for TokenBucket {
 
     #[inline]
     fn charge(&self, state: &mut TokenBucketState, now: Time, cost: u32) {
-        *state = TokenBucketState::of(self.whole_after(state.span().no_sooner_than(now), cost));
+        let start = state.parts().max(self.parts_at(now));
+        *state = TokenBucketState::of(start.wrapping_add(self.parts_of(cost)));
     }
 
     /// The time that decides is the state that follows: worked out once.
     #[inline]
     fn decide_and_charge(&self, state: &mut TokenBucketState, now: Time, cost: u32) -> Decision {
-        let start = state.span().no_sooner_than(now);
-        let after = self.whole_after(start, cost);
-        let allowed = cost == 0 || after <= Span::at(now).plus(self.full, self.rate);
-        if allowed && cost > 0 {
+        let now = self.parts_at(now);
+        let start = state.parts().max(now);
+        let after = start.wrapping_add(self.parts_of(cost));
+        let figures = |whole_at: u128| {
+            Figures::Bucket(BucketFigures::new(self, whole_at.wrapping_sub(now), cost))
+        };
+        if cost > 0 && after <= now.wrapping_add(self.full) {
             *state = TokenBucketState::of(after);
+            return Decision::new(true, figures(after));
         }
-        let owed = if allowed { after } else { start }.since(now);
-        Decision::new(allowed, Figures::Bucket(BucketFigures::new(self.rate, owed, cost)))
+        Decision::new(cost == 0, figures(start))
     }
 
     /// The time an empty bucket takes to be whole, rounded up to a nanosecond.
     fn quota_window(&self) -> Option<Duration> {
-        let part = u64::from(self.full.fraction > 0);
-        Some(Duration::from_nanos(self.full.nanos.saturating_add(part)))
+        let nanos = self.full.div_ceil(u128::from(self.rate.denominator().get()));
+        Some(Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX)))
     }
 
     fn most_in(&self, time: Duration) -> Option<u64> {
@@ -206,8 +216,8 @@ impl Algorithm for TokenBucket {
 
     /// When the bucket would be whole if nothing more were taken.
     fn trace(&self, state: &TokenBucketState) -> [u64; 2] {
-        let Span { nanos, fraction } = state.span();
-        [nanos, u64::from(fraction)]
+        let (low, high) = state.0.words();
+        [low, u64::from(high)]
     }
 
     /// The tokens come back, as many as fit. That they were away for a time stays: what came back meanwhile counts,
@@ -217,115 +227,118 @@ impl Algorithm for TokenBucket {
         state: &mut TokenBucketState,
         now: Time,
         cost: u32,
-        [nanos, fraction]: [u64; 2],
+        [low, high]: [u64; 2],
     ) -> bool {
-        let after = Span { nanos, fraction: u32::try_from(fraction).unwrap_or(u32::MAX) };
-        let (before, now) = (state.span(), Span::at(now));
+        let after = u128::from(high) << u64::BITS | u128::from(low);
+        let (before, now) = (state.parts(), self.parts_at(now));
         if after <= now || before <= now {
             return false;
         }
-        let parts = |span: Span| span.parts_after(Time::ZERO, self.rate);
-        let taken = parts(Span::of_tokens(self.rate, cost));
-        let refunded = parts(before).saturating_sub(taken).max(parts(now));
-        *state = TokenBucketState::of(Span::at(Time::ZERO).plus_parts(refunded, self.rate));
+        *state = TokenBucketState::of(before.saturating_sub(self.parts_of(cost)).max(now));
         true
     }
 
+    /// Every key's tokens take equally long, so the time until it is whole orders keys by tokens used.
     fn debt(&self, state: &TokenBucketState, now: Time) -> u64 {
-        // Every key's tokens take equally long, so the time until it is whole orders keys by tokens used.
-        let whole_at = state.span();
-        let owed_ns = whole_at.nanos.saturating_sub(now.as_nanos());
-        owed_ns.saturating_add(u64::from(whole_at > Span::at(now) && whole_at.fraction > 0))
+        let owed = self.owed(state, now);
+        let excess_bits = u64::BITS.saturating_sub(self.full.leading_zeros());
+        u64::try_from(owed >> excess_bits).unwrap_or(u64::MAX).max(u64::from(owed > 0))
     }
 
     fn join(&self, state: &mut TokenBucketState, other: &TokenBucketState, _now: Time) {
-        *state = TokenBucketState::of(state.span().max(other.span()));
+        *state = TokenBucketState::of(state.parts().max(other.parts()));
     }
 
     fn carry_over(&self, state: &mut TokenBucketState, now: Time, from: &Self) -> CarriedOver {
-        let owed_parts = state.span().parts_after(now, from.rate);
         // The same tokens under the new rate: owed × (new time a token) / (old time a token), rounded up to the
         // new unit, both denominators being inside the parts a token takes.
-        let (new, old) = (self.rate.parts_per_token(), from.rate.parts_per_token());
-        let owed_parts = mul_div_rounded_up(owed_parts, new.get(), old.get());
-        let full_parts = self.full.parts_after(Time::ZERO, self.rate);
-        let carried = owed_parts.filter(|owed| *owed <= full_parts);
-        let owed = Span::at(now).plus_parts(carried.unwrap_or(full_parts), self.rate);
-        *state = TokenBucketState::of(owed);
+        let owed = mul_div_rounded_up(from.owed(state, now), self.token, from.token);
+        let carried = owed.filter(|owed| *owed <= self.full);
+        let owed = carried.unwrap_or(self.full);
+        *state = TokenBucketState::of(self.parts_at(now).wrapping_add(owed));
         if carried.is_some() { CarriedOver::Whole } else { CarriedOver::Forgiven }
     }
 }
 
 impl TokenBucketState {
     #[inline]
-    const fn of(span: Span) -> Self {
-        let whole_at = PackedTime::new(Time::from_nanos(span.nanos));
-        Self { whole_at, fraction: span.fraction }
+    const fn of(parts: u128) -> Self {
+        Self(Parts::new(parts))
     }
 
     #[inline]
-    fn span(&self) -> Span {
-        Span { nanos: self.whole_at.get().as_nanos(), fraction: self.fraction }
+    fn parts(self) -> u128 {
+        self.0.get()
     }
 }
 
 /// What a bucket's answer is worked out from, when somebody asks.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BucketFigures {
-    rate: Rate,
-    /// The time until the bucket is whole.
-    owed_ns: u64,
-    owed_fraction: u32,
+    /// The time until the bucket is whole, in parts.
+    owed: Parts,
+    /// How long one token takes, in parts.
+    token: Parts,
+    /// The parts a nanosecond is cut into.
+    denominator: NonZeroU32,
     cost: u32,
 }
 
 impl BucketFigures {
     #[inline]
-    const fn new(rate: Rate, owed: Span, cost: u32) -> Self {
-        Self { rate, owed_ns: owed.nanos, owed_fraction: owed.fraction, cost }
-    }
-
-    #[inline]
-    pub(crate) fn remaining(&self, capacity: u32) -> u64 {
-        self.remaining_in_whole_nanos(capacity).unwrap_or_else(|| self.remaining_in_parts(capacity))
+    const fn new(bucket: &TokenBucket, owed: u128, cost: u32) -> Self {
+        let (owed, token) = (Parts::new(owed), Parts::new(bucket.token));
+        Self { owed, token, denominator: bucket.rate.denominator(), cost }
     }
 
     /// Whole tokens, rounded down; at most the capacity.
-    fn remaining_in_parts(&self, capacity: u32) -> u64 {
-        let spare = self.parts_of_tokens(capacity).saturating_sub(self.owed_parts());
-        u64::try_from(spare / self.rate.parts_per_token()).unwrap_or(u64::MAX)
-    }
-
-    /// The same without wide arithmetic, where a token takes whole nanoseconds.
     #[inline]
-    fn remaining_in_whole_nanos(&self, capacity: u32) -> Option<u64> {
-        if self.rate.denominator().get() != 1 {
-            return None;
-        }
-        let token_ns = NonZeroU64::new(self.rate.whole_ns())?;
-        let full_ns = u64::from(capacity).saturating_mul(token_ns.get());
-        Some(full_ns.saturating_sub(self.owed_ns) / token_ns)
+    pub(crate) fn remaining(&self, capacity: u32) -> u64 {
+        let spare = self.parts_of(capacity).saturating_sub(self.owed.get());
+        NonZeroU128::new(self.token.get()).map_or(0, |token| quotient(spare, token))
     }
 
     pub(crate) fn retry_after_ms(&self, capacity: u32) -> u64 {
-        let needed = self.owed_parts().saturating_add(self.parts_of_tokens(self.cost));
-        self.millis(needed.saturating_sub(self.parts_of_tokens(capacity)))
+        let needed = self.owed.get().saturating_add(self.parts_of(self.cost));
+        self.millis(needed.saturating_sub(self.parts_of(capacity)))
     }
 
     pub(crate) fn reset_after_ms(&self) -> u64 {
-        self.millis(self.owed_parts())
+        self.millis(self.owed.get())
     }
 
-    fn owed_parts(&self) -> u128 {
-        let owed = Span { nanos: self.owed_ns, fraction: self.owed_fraction };
-        owed.parts_after(Time::ZERO, self.rate)
-    }
-
-    fn parts_of_tokens(&self, tokens: u32) -> u128 {
-        Span::of_tokens(self.rate, tokens).parts_after(Time::ZERO, self.rate)
+    fn parts_of(&self, tokens: u32) -> u128 {
+        self.token.get().saturating_mul(u128::from(tokens))
     }
 
     fn millis(&self, parts: u128) -> u64 {
-        millis_rounded_up(parts.div_ceil(u128::from(self.rate.denominator().get())))
+        millis_rounded_up(parts.div_ceil(u128::from(self.denominator.get())))
     }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_debt_is_above_0_to_the_last_part_and_rises_with_the_tokens_used() {
+        let rates = ["1", "3", "1e9", "0.0000810000037", "3.2e-10"];
+        for (text, capacity) in rates.into_iter().zip([10, 10, u32::MAX, 100_000, 1]) {
+            let bucket = TokenBucket::new(capacity, Rate::per_second(text).unwrap()).unwrap();
+            let now = Time::from_millis(5);
+            let debts: Vec<_> = [0, 1, capacity.div_ceil(2), capacity]
+                .map(|cost| {
+                    let mut state = TokenBucketState::default();
+                    bucket.charge(&mut state, now, cost);
+                    bucket.debt(&state, now)
+                })
+                .into();
+            assert!(debts[0] == 0 && debts[1] > 0 && debts.is_sorted(), "{text}");
+
+            let last_part = TokenBucketState::of(bucket.parts_at(now) + 1);
+            assert_eq!((bucket.debt(&last_part, now), bucket.debt(&last_part, now + NS)), (1, 0));
+        }
+    }
+
+    const NS: Duration = Duration::from_nanos(1);
 }

@@ -1,15 +1,19 @@
 //! The calls under way: counted by key, and with leases known one by one.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::HashMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use foldhash::fast::RandomState;
-use parking_lot::{Mutex, RwLock};
+use parking_lot::{Mutex, MutexGuard, RwLock};
 
 use super::Concurrency;
+use super::held::HeldPlaces;
+use super::leases::{Lease, Leases};
 use crate::clock::Time;
 use crate::decision::{Decision, Figures, RateLimitResult, Reason};
 use crate::key::Key;
+use crate::member::Asked;
 use crate::store::{Counts, Mark};
 
 /// Each with a lock of its own.
@@ -27,13 +31,22 @@ impl Rules {
         Self { concurrency, max_keys }
     }
 
-    fn limit(self) -> u32 {
+    pub(super) const fn limit(self) -> u32 {
         self.concurrency.max_in_flight
     }
 
     /// The cost in places, where it can be met at all.
-    fn within_limit(self, cost: u64) -> Option<u32> {
+    pub(super) fn within_limit(self, cost: u64) -> Option<u32> {
         u32::try_from(cost).ok().filter(|cost| *cost <= self.limit())
+    }
+
+    pub(super) const fn has_lease(self) -> bool {
+        self.concurrency.lease_ns.is_some()
+    }
+
+    /// The denial of a newcomer while as many keys as may be have calls under way.
+    pub(super) const fn table_full(self) -> Decision {
+        Decision::new(false, Figures::plain(self.limit(), 0, 0)).denied(Reason::TableFull)
     }
 }
 
@@ -42,47 +55,26 @@ impl Rules {
 pub(super) struct Flights {
     rules: RwLock<Rules>,
     mark: Mark,
-    /// Keys in all stripes.
+    /// Keys in all stripes, and those for which room was set aside.
     keys: AtomicU64,
     stripes: [Mutex<Stripe>; STRIPES],
 }
 
 /// The calls under way of some keys.
 #[derive(Debug, Default)]
-struct Stripe {
+pub(super) struct Stripe {
     /// Places taken, never 0.
     taken: HashMap<Key, u32, RandomState>,
     leases: Leases,
     counts: Counts,
 }
 
-/// Places that lapse, by key and by time.
-#[derive(Debug, Default)]
-struct Leases {
-    places: BTreeMap<(Key, Time, u64), u32>,
-    in_time: BTreeSet<(Time, Key, u64)>,
-    next_ticket: u64,
-}
-
-/// Places that a call holds.
-#[derive(Debug)]
-pub(super) struct Held {
+/// What a call has taken.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Taken {
     key: Key,
     places: u32,
     lease: Option<Lease>,
-}
-
-/// When places lapse, and which ones: no two leases of a stripe have one ticket.
-#[derive(Clone, Copy, Debug)]
-struct Lease {
-    lapses: Time,
-    ticket: u64,
-}
-
-impl Held {
-    pub(super) const fn has_lease(&self) -> bool {
-        self.lease.is_some()
-    }
 }
 
 impl Flights {
@@ -104,48 +96,58 @@ impl Flights {
         self.rules.read().limit()
     }
 
-    pub(super) fn has_lease(&self) -> bool {
-        self.rules.read().concurrency.lease_ns.is_some()
-    }
-
-    /// Judges a call and takes its places where it is allowed, as one step. No reload comes in between.
-    pub(super) fn take(&self, key: Key, now: Time, cost: u64) -> (RateLimitResult, Option<Held>) {
+    /// Hands a key on while its lock is held, at the time its call is judged by. No reload comes in between.
+    pub(super) fn hold<T>(
+        self: &Arc<Self>,
+        asked: Asked,
+        then: impl FnOnce(&mut HeldPlaces<'_>) -> T,
+    ) -> T {
         let rules = self.rules.read();
-        let now = self.mark.advance(now);
-        let (mut decision, mut held) = self.stripe(key).lock().take(self, *rules, (key, now, cost));
-        if decision.is_none() {
+        let now = self.mark.advance(asked.now);
+        let mut stripe = self.stripe(asked.key).lock();
+        stripe.lapse(now, &self.keys);
+        if self.is_full(*rules) && !stripe.holds(asked.key) {
             // Keys whose leases have lapsed leave room.
-            self.lapse_all(now);
-            (decision, held) = self.stripe(key).lock().take(self, *rules, (key, now, cost));
+            MutexGuard::unlocked(&mut stripe, || self.lapse_all(now));
         }
-        let decision = decision.unwrap_or_else(|| table_full(*rules));
-        self.stripe(key).lock().count(decision.allowed());
-        (RateLimitResult::new(decision, rules.limit()), held)
+        let answer = then(&mut HeldPlaces::new(self, *rules, &mut stripe, Asked { now, ..asked }));
+        drop((stripe, rules));
+        answer
     }
 
-    /// Judges a call that is over at once: it takes nothing.
-    pub(super) fn judge(&self, key: Key, now: Time, cost: u64) -> RateLimitResult {
-        let result = self.look(key, self.mark.advance(now), cost);
-        self.stripe(key).lock().count(result.allowed());
-        result
-    }
-
-    /// What a call would be answered.
-    pub(super) fn look(&self, key: Key, now: Time, cost: u64) -> RateLimitResult {
+    /// What a call would be answered. A look may be at a time yet to come, so it frees only what the mark has passed.
+    pub(super) fn look(&self, asked: Asked) -> RateLimitResult {
         let rules = *self.rules.read();
-        let now = self.mark.judge(now);
-        let stripe = self.stripe(key).lock();
-        let (decision, is_new) =
-            (stripe.judge(rules, (key, now, cost)), !stripe.taken.contains_key(&key));
+        let asked = Asked { now: self.mark.judge(asked.now), ..asked };
+        let stripe = self.stripe(asked.key).lock();
+        let (decision, is_new) = (stripe.judge(rules, asked), !stripe.holds(asked.key));
         drop(stripe);
-        let turned_away = is_new && cost > 0 && decision.allowed() && self.is_full(rules);
-        let decision = if turned_away { table_full(rules) } else { decision };
+        let is_full = || self.is_full(rules);
+        let turned_away = is_new && asked.cost > 0 && decision.allowed() && is_full() && {
+            self.lapse_all(self.mark.get());
+            is_full()
+        };
+        let decision = if turned_away { rules.table_full() } else { decision };
         RateLimitResult::new(decision, rules.limit())
     }
 
     /// Takes back the places of a call that has ended, unless their lease has ended before.
-    pub(super) fn give_back(&self, held: &Held) {
-        self.stripe(held.key).lock().give_back(held, &self.keys);
+    pub(super) fn give_back(&self, taken: Taken) {
+        self.stripe(taken.key).lock().give_back(taken, &self.keys);
+    }
+
+    /// Sets room aside for one more key; says whether there is any.
+    ///
+    /// While a call that is the last to find room is judged by other limits, another newcomer finds none, even if the
+    /// first one is denied in the end: denied too early once, at the very bound, and never admitted too often.
+    pub(super) fn set_room_aside(&self, rules: Rules) -> bool {
+        let one_more = |keys: u64| (keys < rules.max_keys).then(|| keys.saturating_add(1));
+        self.keys.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_more).is_ok()
+    }
+
+    /// Gives up room that was set aside.
+    pub(super) fn give_room_up(&self) {
+        self.keys.fetch_sub(1, Ordering::Relaxed);
     }
 
     pub(super) fn counts(&self, now: Time) -> Counts {
@@ -163,14 +165,8 @@ impl Flights {
         &self.stripes[index & STRIPES.saturating_sub(1)]
     }
 
-    /// Whether a newcomer finds no room. A look may be at a time yet to come, so it frees only what the mark has
-    /// passed.
     fn is_full(&self, rules: Rules) -> bool {
-        let is_full = || self.keys.load(Ordering::Relaxed) >= rules.max_keys;
-        is_full() && {
-            self.lapse_all(self.mark.get());
-            is_full()
-        }
+        self.keys.load(Ordering::Relaxed) >= rules.max_keys
     }
 
     fn lapse_all(&self, now: Time) {
@@ -180,41 +176,14 @@ impl Flights {
     }
 }
 
-fn table_full(rules: Rules) -> Decision {
-    Decision::new(false, Figures::plain(rules.limit(), 0, 0)).denied(Reason::TableFull)
-}
-
 impl Stripe {
-    /// Judges a call and takes its places where it is allowed; no decision for a newcomer beyond the bound on keys.
-    fn take(
-        &mut self,
-        flights: &Flights,
-        rules: Rules,
-        (key, now, cost): (Key, Time, u64),
-    ) -> (Option<Decision>, Option<Held>) {
-        self.lapse(now, &flights.keys);
-        let decision = self.judge(rules, (key, now, cost));
-        let places = rules.within_limit(cost).filter(|cost| *cost > 0 && decision.allowed());
-        let Some(places) = places else { return (Some(decision), None) };
-        let one_more = |keys: u64| (keys < rules.max_keys).then(|| keys.saturating_add(1));
-        let is_held = self.taken.contains_key(&key);
-        if !is_held
-            && flights.keys.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_more).is_err()
-        {
-            return (None, None);
-        }
-        let taken = self.taken.entry(key).or_default();
-        *taken = taken.saturating_add(places);
-        let lease = rules
-            .concurrency
-            .lease_ns
-            .map(|lease_ns| self.leases.add((key, now.plus_nanos(lease_ns)), places));
-        let decision = self.judge(rules, (key, now, 0));
-        (Some(decision), Some(Held { key, places, lease }))
+    /// Whether a key has calls under way.
+    pub(super) fn holds(&self, key: Key) -> bool {
+        self.taken.contains_key(&key)
     }
 
     /// Judges a call, and only reads. The figures are those of before it.
-    fn judge(&self, rules: Rules, (key, now, cost): (Key, Time, u64)) -> Decision {
+    pub(super) fn judge(&self, rules: Rules, Asked { key, now, cost, .. }: Asked) -> Decision {
         let taken = self.taken.get(&key).copied().unwrap_or_default();
         let taken = taken.saturating_sub(self.leases.lapsed(key, now));
         let room = rules.limit().saturating_sub(taken);
@@ -233,10 +202,23 @@ impl Stripe {
         }
     }
 
-    fn give_back(&mut self, held: &Held, keys: &AtomicU64) {
-        let is_held = held.lease.is_none_or(|lease| self.leases.remove(held.key, lease));
-        if is_held {
-            self.free(held.key, held.places, keys);
+    /// Takes places for a call that was judged to be allowed.
+    pub(super) fn take(&mut self, rules: Rules, (key, now): (Key, Time), places: u32) -> Taken {
+        let taken = self.taken.entry(key).or_default();
+        *taken = taken.saturating_add(places);
+        let lease = rules.concurrency.lease_ns;
+        let lease = lease.map(|lease_ns| self.leases.add((key, now.plus_nanos(lease_ns)), places));
+        Taken { key, places, lease }
+    }
+
+    pub(super) fn count(&mut self, allowed: bool) {
+        let count = if allowed { &mut self.counts.allowed } else { &mut self.counts.denied };
+        *count = count.wrapping_add(1);
+    }
+
+    fn give_back(&mut self, Taken { key, places, lease }: Taken, keys: &AtomicU64) {
+        if lease.is_none_or(|lease| self.leases.remove(key, lease)) {
+            self.free(key, places, keys);
         }
     }
 
@@ -254,57 +236,5 @@ impl Stripe {
             self.taken.remove(&key);
             keys.fetch_sub(1, Ordering::Relaxed);
         }
-    }
-
-    fn count(&mut self, allowed: bool) {
-        let count = if allowed { &mut self.counts.allowed } else { &mut self.counts.denied };
-        *count = count.wrapping_add(1);
-    }
-}
-
-impl Leases {
-    fn add(&mut self, (key, lapses): (Key, Time), places: u32) -> Lease {
-        let ticket = self.next_ticket;
-        self.next_ticket = ticket.wrapping_add(1);
-        self.places.insert((key, lapses, ticket), places);
-        self.in_time.insert((lapses, key, ticket));
-        Lease { lapses, ticket }
-    }
-
-    /// Ends a lease early; says whether it had not ended yet.
-    fn remove(&mut self, key: Key, Lease { lapses, ticket }: Lease) -> bool {
-        self.in_time.remove(&(lapses, key, ticket));
-        self.places.remove(&(key, lapses, ticket)).is_some()
-    }
-
-    fn pop_lapsed(&mut self, now: Time) -> Option<(Key, u32)> {
-        let (_, key, ticket) = *self.in_time.first().filter(|(lapses, ..)| *lapses <= now)?;
-        let (lapses, ..) = self.in_time.pop_first()?;
-        Some((key, self.places.remove(&(key, lapses, ticket))?))
-    }
-
-    /// The leases of a key, the first to end first.
-    fn of(&self, key: Key) -> impl DoubleEndedIterator<Item = (Time, u32)> {
-        let range = (key, Time::ZERO, 0)..=(key, Time::from_nanos(u64::MAX), u64::MAX);
-        self.places.range(range).map(|((_, lapses, _), places)| (*lapses, *places))
-    }
-
-    /// The places of a key whose leases have ended and were not freed yet.
-    fn lapsed(&self, key: Key, now: Time) -> u32 {
-        let lapsed = self.of(key).take_while(|(lapses, _)| *lapses <= now);
-        lapsed.map(|(_, places)| places).fold(0, u32::saturating_add)
-    }
-
-    fn last(&self, key: Key) -> Time {
-        self.of(key).next_back().map_or(Time::ZERO, |(lapses, _)| lapses)
-    }
-
-    /// When so many places of a key will be free by their leases alone.
-    fn when_returned(&self, key: Key, now: Time, places: u32) -> Option<Time> {
-        let mut returned = 0_u32;
-        self.of(key).filter(|(lapses, _)| *lapses > now).find_map(|(lapses, more)| {
-            returned = returned.saturating_add(more);
-            (returned >= places).then_some(lapses)
-        })
     }
 }

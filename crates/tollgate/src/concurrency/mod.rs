@@ -24,6 +24,8 @@
 //! It is no [`Algorithm`](crate::Algorithm): those are functions of the time, and what returns a place is not.
 
 mod flights;
+mod held;
+mod leases;
 mod permit;
 
 use std::ops::RangeInclusive;
@@ -35,11 +37,13 @@ use crate::config::Bounds;
 use crate::decision::CallError;
 use crate::key::Key;
 use crate::limiter::{Decided, Environment, Limiter, Request};
+use crate::member::{Asked, Member};
 use crate::parameters::{Fault, Faults, Parameters, whole_range};
-use crate::store::{Counts, ResetReport};
+use crate::store::{Counts, Held, ResetReport};
 
 use flights::{Flights, Rules};
 pub use permit::Permit;
+pub(crate) use permit::{Place, Places};
 
 const MAX_IN_FLIGHT_FIELD: &str = "maxInFlight";
 const LEASE_FIELD: &str = "leaseMs";
@@ -50,8 +54,8 @@ const LEASE_FIELD: &str = "leaseMs";
 /// days): how long a call may be under way at most, after which it counts no longer. Front doors that never learn
 /// when a call ends refuse one without.
 ///
-/// It decides alone: among several limits, shared, in shadow or with a penalty it is a fault. As the only one of
-/// [`Policy::limits`](crate::Policy::limits) it has a name, and its scope may be a tenant or everybody.
+/// Among several limits ([`Policy::limits`](crate::Policy::limits)) it takes a place where all of them allow the call;
+/// the permit holds the places of all that count calls under way.
 ///
 /// ```
 /// use tollgate::{Concurrency, Config, RateLimiter, TokenBucket};
@@ -177,8 +181,21 @@ impl ConcurrencyLimiter {
         Self { flights: Arc::clone(&self.flights), environment: self.environment.clone() }
     }
 
-    fn time_of(&self, request: &Request) -> Time {
-        request.time().unwrap_or_else(|| self.environment.now())
+    /// What is asked, of a call that does not say when it ends.
+    fn asked(&self, request: &Request) -> Asked {
+        let now = request.time().unwrap_or_else(|| self.environment.now());
+        let (key, cost) = (request.key(), request.costs());
+        Asked { key, now, cost, says_when_it_ends: false }
+    }
+}
+
+impl Member for ConcurrencyLimiter {
+    fn rank(&self) -> usize {
+        Arc::as_ptr(&self.flights).addr()
+    }
+
+    fn hold(&self, asked: Asked, then: &mut dyn FnMut(&mut dyn Held)) {
+        self.flights.hold(asked, |held| then(held));
     }
 }
 
@@ -186,23 +203,18 @@ impl Limiter for ConcurrencyLimiter {
     /// Whoever does not say when the call ends takes a place until its lease ends, or without a lease for no time at
     /// all.
     fn decide(&self, request: Request) -> Decided {
-        if self.flights.has_lease() {
-            return Ok(self.acquire(request)?.until_its_lease_ends());
-        }
-        let (key, cost) = (request.key(), request.costs());
-        self.flights.judge(key, self.time_of(&request), cost).possible_at(cost)
+        let result = self.flights.hold(self.asked(&request), |held| *held.decide());
+        result.possible_at(request.costs())
     }
 
     fn look(&self, request: Request) -> Decided {
-        let (key, cost) = (request.key(), request.costs());
-        self.flights.look(key, self.time_of(&request), cost).possible_at(cost)
+        self.flights.look(self.asked(&request)).possible_at(request.costs())
     }
 
     fn acquire(&self, request: Request) -> Result<Permit, CallError> {
-        let (key, cost) = (request.key(), request.costs());
-        let (result, held) = self.flights.take(key, self.time_of(&request), cost);
-        let result = result.possible_at(cost)?;
-        Ok(Permit::new(result, held.map(|held| (Arc::clone(&self.flights), held))))
+        let asked = Asked { says_when_it_ends: true, ..self.asked(&request) };
+        let (result, place) = self.flights.hold(asked, |held| (*held.decide(), held.place()));
+        Ok(Permit::new(result.possible_at(request.costs())?, place.into()))
     }
 
     fn key(&self, name: &str) -> Key {
@@ -215,7 +227,7 @@ impl Limiter for ConcurrencyLimiter {
 
     /// Calls under way are no quota that could be forgotten: their permits return their places.
     fn reset(&self, _name: &str) -> ResetReport {
-        ResetReport { had_state: false, inherits_debt: false }
+        ResetReport::default()
     }
 
     fn counts(&self) -> Counts {

@@ -2,52 +2,73 @@
 
 use std::sync::Arc;
 
-use super::flights::{Flights, Held};
+use super::flights::{Flights, Taken};
 use crate::decision::RateLimitResult;
-use crate::limit_name::LimitName;
 
 /// The answer to a call that says when it ends: by dropping this.
 ///
-/// Where the call is allowed and its limiter counts calls under way ([`Concurrency`](crate::Concurrency)), this holds
-/// the call's place. The place is returned once: when this is dropped, be it at the end of the call, in a panic or
-/// with a future that is cancelled, or when its lease ends, whichever comes first. Under any other limiter there is
-/// nothing to return, so that callers need not know which one answers.
+/// Where the call is allowed and its limits count calls under way ([`Concurrency`](crate::Concurrency)), this holds the
+/// call's place in each of them. A place is returned once: when this is dropped, be it at the end of the call, in a
+/// panic or with a future that is cancelled, or when its lease ends, whichever comes first. Under any other limiter
+/// there is nothing to return, so that callers need not know which one answers.
 #[derive(Debug)]
 #[must_use = "dropping it ends the call"]
 pub struct Permit {
     result: RateLimitResult,
-    place: Option<Place>,
+    /// Here to be dropped with this.
+    _places: Places,
 }
 
-/// A place that is held; none once it was given back, or left to its lease.
+/// What a call holds: most often one place, and one more for each further limit that counts calls under way.
+#[derive(Debug, Default)]
+pub(crate) struct Places {
+    first: Option<Place>,
+    others: Vec<Place>,
+}
+
+/// The place of a call in one limit, returned when it is dropped. (A place that costs more is several.)
 #[derive(Debug)]
-struct Place {
+pub(crate) struct Place {
     flights: Arc<Flights>,
-    held: Option<Held>,
+    taken: Taken,
+}
+
+impl Place {
+    pub(super) const fn new(flights: Arc<Flights>, taken: Taken) -> Self {
+        Self { flights, taken }
+    }
 }
 
 impl Drop for Place {
     fn drop(&mut self) {
-        if let Some(held) = self.held.take() {
-            self.flights.give_back(&held);
+        self.flights.give_back(self.taken);
+    }
+}
+
+impl Places {
+    pub(crate) fn add(&mut self, place: Place) {
+        if self.first.is_none() {
+            self.first = Some(place);
+        } else {
+            self.others.push(place);
         }
     }
 }
 
+impl From<Option<Place>> for Places {
+    fn from(first: Option<Place>) -> Self {
+        Self { first, others: Vec::new() }
+    }
+}
+
 impl Permit {
-    pub(super) fn new(result: RateLimitResult, held: Option<(Arc<Flights>, Held)>) -> Self {
-        let place = held.map(|(flights, held)| Place { flights, held: Some(held) });
-        Self { result, place }
+    pub(crate) const fn new(result: RateLimitResult, places: Places) -> Self {
+        Self { result, _places: places }
     }
 
     /// An answer that does not mind when the call ends, and holds no place.
     pub const fn without_end(result: RateLimitResult) -> Self {
-        Self { result, place: None }
-    }
-
-    /// The same, said by the limit of this name.
-    pub(crate) fn said_by(self, name: LimitName) -> Self {
-        Self { result: self.result.said_by(name), ..self }
+        Self::new(result, Places { first: None, others: Vec::new() })
     }
 
     /// Whether the call may proceed.
@@ -57,14 +78,6 @@ impl Permit {
 
     /// The answer.
     pub const fn result(&self) -> RateLimitResult {
-        self.result
-    }
-
-    /// Leaves the place to its lease, where it has one.
-    pub(super) fn until_its_lease_ends(mut self) -> RateLimitResult {
-        if let Some(place) = &mut self.place {
-            place.held.take_if(|held| held.has_lease());
-        }
         self.result
     }
 }

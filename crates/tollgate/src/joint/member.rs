@@ -35,7 +35,7 @@ impl JointMember {
     pub(super) fn asked(&self, call: &TimedCall) -> Option<Asked> {
         let key = call.request.key_of(self.scope)?;
         let cost = call.request.costs().saturating_mul(u64::from(self.times));
-        Some(Asked { key, now: call.now, cost })
+        Some(Asked { key, now: call.now, cost, says_when_it_ends: call.says_when_it_ends })
     }
 
     /// The same as a request of its own.

@@ -14,6 +14,7 @@ use std::time::Duration;
 pub(crate) use self::member::JointMember;
 use self::verdict::{Ledger, Verdict};
 use crate::clock::Time;
+use crate::concurrency::{Permit, Places};
 use crate::decision::{CallError, RateLimitResult, TenantMissing};
 use crate::key::Key;
 use crate::limit::{Mode, Scope};
@@ -49,6 +50,7 @@ pub(crate) struct JointLimiter {
 struct TimedCall {
     request: Request,
     now: Time,
+    says_when_it_ends: bool,
 }
 
 impl JointLimiter {
@@ -76,7 +78,8 @@ impl JointLimiter {
     /// Judges a call and charges it where all limits allow it.
     fn decide_with(&self, request: &Request, mut verdict: Verdict<'_>) -> RateLimitResult {
         let now = request.time().unwrap_or_else(|| self.environment.now());
-        let call = TimedCall { request: *request, now };
+        let says_when_it_ends = verdict.gathers_places();
+        let call = TimedCall { request: *request, now, says_when_it_ends };
         if let Some(missing) = self.tenant_missing(request) {
             return missing;
         }
@@ -105,7 +108,12 @@ impl JointLimiter {
         call: &TimedCall,
         verdict: &mut Verdict<'_>,
     ) {
-        let asked = Asked { key: call.request.key(), now: call.now, cost: 1 };
+        let asked = Asked {
+            key: call.request.key(),
+            now: call.now,
+            cost: 1,
+            says_when_it_ends: call.says_when_it_ends,
+        };
         penalty.hold(asked, &mut |held| {
             if !held.judge() {
                 return verdict.block(held.said(), self.penalty_name);
@@ -228,6 +236,12 @@ impl Limiter for JointLimiter {
         (decided, Receipt::of(ledger.into_charges(), &self.environment))
     }
 
+    fn acquire(&self, request: Request) -> Result<Permit, CallError> {
+        let mut places = Places::default();
+        let result = self.decide_with(&request, Verdict::with_places(&mut places));
+        Ok(Permit::new(result.possible_at(request.costs())?, places))
+    }
+
     /// The figures are those of each limit at a moment during the call.
     fn look(&self, request: Request) -> Decided {
         let request = request.or_at(self.environment.now());
@@ -284,7 +298,7 @@ impl Limiter for JointLimiter {
     /// Forgets what a client has used of the limits that count by client. What tenants and all together have used is
     /// not the client's.
     fn reset(&self, name: &str) -> ResetReport {
-        let mut report = ResetReport { had_state: false, inherits_debt: false };
+        let mut report = ResetReport::default();
         let by_client = self.members.iter().filter(|member| member.scope == Scope::Client);
         for limiter in by_client.map(|member| &member.limiter).chain(&self.penalty) {
             let own = limiter.reset(name);

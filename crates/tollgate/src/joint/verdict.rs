@@ -1,6 +1,7 @@
 //! What the limits of one decision come to together.
 
 use super::JointMember;
+use crate::concurrency::Places;
 use crate::decision::{RateLimitResult, Reason};
 use crate::limit::Mode;
 use crate::limit_name::LimitName;
@@ -16,6 +17,8 @@ pub(super) struct Verdict<'a> {
     least: Option<Spoken<u64>>,
     /// Where somebody asked for more than the answer.
     ledger: Option<&'a mut Ledger>,
+    /// Where the caller says when the call ends.
+    places: Option<&'a mut Places>,
 }
 
 /// All that limits say and are charged.
@@ -75,6 +78,15 @@ impl<'a> Verdict<'a> {
         Self { ledger: Some(ledger), ..Self::default() }
     }
 
+    /// One that gathers the places of a call that says when it ends.
+    pub(super) fn with_places(places: &'a mut Places) -> Self {
+        Self { places: Some(places), ..Self::default() }
+    }
+
+    pub(super) const fn gathers_places(&self) -> bool {
+        self.places.is_some()
+    }
+
     /// Forgets what was said.
     pub(super) fn start_again(&mut self) {
         (self.denial, self.least) = (None, None);
@@ -98,11 +110,16 @@ impl<'a> Verdict<'a> {
         self.least = Some(Spoken { weight: 0, place, result });
     }
 
-    /// Keeps what a limit was charged, for a receipt.
+    /// Keeps what a limit was charged, for a receipt or a permit.
     #[inline]
-    pub(super) fn keep(&mut self, held: &dyn Held) {
+    pub(super) fn keep(&mut self, held: &mut dyn Held) {
         if let Some(ledger) = &mut self.ledger {
             ledger.charges.extend(held.receipt());
+        }
+        if let Some(places) = &mut self.places
+            && let Some(place) = held.place()
+        {
+            places.add(place);
         }
     }
 

@@ -9,6 +9,7 @@ use super::shard::Shard;
 use super::view::ChargeOfAll;
 use crate::algorithm::{Algorithm, Timeline};
 use crate::clock::Time;
+use crate::concurrency::Place;
 use crate::decision::{Decision, RateLimitResult};
 
 /// A key whose lock is held.
@@ -31,6 +32,11 @@ pub(crate) trait Held {
 
     /// What it takes to give the charge back that was just made; `None` where nothing was charged.
     fn receipt(&self) -> Option<Charge>;
+
+    /// The place that was just taken, of a call that says when it ends; `None` where there is nothing to return.
+    fn place(&mut self) -> Option<Place> {
+        None
+    }
 
     /// Forgets the key's own state.
     fn forget(&mut self);

@@ -19,6 +19,9 @@ pub(crate) struct Layout {
 }
 
 impl Layout {
+    /// The most sections there are.
+    pub(crate) const SECTIONS_MAX: usize = 1 << SECTION_BITS_MAX;
+
     /// For the sharded store.
     pub(crate) fn of_stripes(max_keys: u64) -> Self {
         Self::for_keys(max_keys, STRIPE_BITS_MAX)
@@ -82,7 +85,8 @@ impl Layout {
 
 #[inline]
 fn leading_bits(hash: u64, bits: u32) -> usize {
-    let shifted = hash.unbounded_shr(u64::BITS.saturating_sub(bits));
+    // In two steps, since a shift by all 64 would be none. There are always fewer bits than that.
+    let shifted = (hash >> 1).wrapping_shr(63_u32.wrapping_sub(bits));
     usize::try_from(shifted).unwrap_or(usize::MAX)
 }
 

@@ -10,6 +10,9 @@ const STEP_NS: u64 = 1_000_000;
 /// longest wait behind it, so that no sum of times reaches the end of its range, where all times look alike.
 const END: Time = Time::from_nanos(u64::MAX - 3_250_000_000_000_000_000);
 
+/// The latest mark: no time that is less than a step ahead of it is later than the end.
+const LAST: u64 = END.as_nanos() - (STEP_NS - 1);
+
 /// The latest time a limiter has seen, give or take a millisecond. On a line of its own: every decision reads it.
 #[derive(Debug, Default)]
 #[repr(align(128))]
@@ -23,12 +26,18 @@ impl Mark {
     /// mark that one read, or a later one.
     #[inline]
     pub(crate) fn advance(&self, now: Time) -> Time {
-        let now = now.min(END);
         let mark = self.0.load(Ordering::Relaxed);
-        if now.as_nanos() >= mark.saturating_add(STEP_NS) {
+        // One comparison for both: before the mark, the difference wraps round and is large.
+        if now.as_nanos().wrapping_sub(mark) < STEP_NS { now } else { self.settle(now) }
+    }
+
+    /// The same of a time that is before the mark, or a step and more ahead of it.
+    #[inline(never)]
+    fn settle(&self, now: Time) -> Time {
+        if now.nanos_since(self.get()) >= STEP_NS {
             self.raise(now);
         }
-        now.max(Time::from_nanos(mark))
+        self.judge(now)
     }
 
     /// The time to judge by, without moving the mark: for those who only look.
@@ -36,10 +45,10 @@ impl Mark {
         now.min(END).max(self.get())
     }
 
-    /// Moves the mark to `time` exactly, unless it is there already.
+    /// Moves the mark to `time` exactly, unless it is there already, or at the end.
     #[cold]
     pub(crate) fn raise(&self, time: Time) {
-        self.0.fetch_max(time.min(END).as_nanos(), Ordering::Relaxed);
+        self.0.fetch_max(time.as_nanos().min(LAST), Ordering::Relaxed);
     }
 
     pub(crate) fn get(&self) -> Time {
@@ -60,6 +69,11 @@ mod tests {
             (5_999_999, 5_999_999, 5_000_000),
             (6_000_000, 6_000_000, 6_000_000),
             (1_000_000, 6_000_000, 6_000_000),
+            (END.as_nanos() - 1, END.as_nanos() - 1, LAST),
+            (END.as_nanos(), END.as_nanos(), LAST),
+            (END.as_nanos() + 1, END.as_nanos(), LAST),
+            (u64::MAX, END.as_nanos(), LAST),
+            (6_000_000, LAST, LAST),
         ];
         for (now, judged, marked) in steps {
             assert_eq!(mark.advance(at(now)), at(judged), "judged at {now}");

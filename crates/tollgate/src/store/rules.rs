@@ -3,6 +3,7 @@
 use super::layout::Layout;
 use crate::algorithm::Algorithm;
 use crate::config::OnFull;
+use crate::wide::low_half;
 
 /// Keys among which the least indebted leaves when the table is full. Of few, the least may owe much, and cells then
 /// fill up: a flood of twice what a table can hold denies 15 % of light clients in the long run with 8 candidates, 6 %
@@ -25,6 +26,6 @@ impl<A: Algorithm> Rules<A> {
     /// The cost as the algorithm takes it, where it can be met at all.
     #[inline]
     pub(crate) fn within_limit(&self, cost: u64) -> Option<u32> {
-        u32::try_from(cost).ok().filter(|cost| *cost <= self.algorithm.limit())
+        (cost <= u64::from(self.algorithm.limit())).then_some(low_half(cost))
     }
 }

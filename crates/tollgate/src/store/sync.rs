@@ -1,12 +1,12 @@
 //! The atomics of the line store: the machine's, or the model checker's under `cfg(loom)`.
 
 #[cfg(not(loom))]
-pub(crate) use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
+pub(crate) use std::sync::atomic::{AtomicU64, Ordering, fence};
 
 #[cfg(loom)]
 pub(crate) use loom::sync::MutexGuard;
 #[cfg(loom)]
-pub(crate) use loom::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
+pub(crate) use loom::sync::atomic::{AtomicU64, Ordering, fence};
 
 #[cfg(not(loom))]
 pub(crate) use parking_lot::{Mutex, MutexGuard};

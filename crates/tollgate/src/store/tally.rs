@@ -12,19 +12,26 @@ const PLACES: usize = OWN_PLACES.saturating_add(1);
 
 /// How many calls were allowed and denied.
 #[derive(Debug)]
-pub(crate) struct Tally(Box<[Place; PLACES]>);
+pub(crate) struct Tally([Place; PLACES]);
 
 /// One thread's counts, on a line of their own.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 struct Place {
-    allowed: AtomicU64,
-    denied: AtomicU64,
+    /// Calls denied, and calls allowed.
+    counters: [AtomicU64; 2],
+}
+
+impl Place {
+    #[inline]
+    fn counter(&self, allowed: bool) -> &AtomicU64 {
+        &self.counters[usize::from(allowed)]
+    }
 }
 
 impl Default for Tally {
     fn default() -> Self {
-        Self(Box::new(std::array::from_fn(|_| Place::default())))
+        Self(std::array::from_fn(|_| Place::default()))
     }
 }
 
@@ -32,22 +39,29 @@ impl Tally {
     /// Counts a decision of this thread's.
     #[inline]
     pub(crate) fn count(&self, allowed: bool) {
-        let number = thread_number();
-        let place = &self.0[number.min(OWN_PLACES)];
-        let counter = if allowed { &place.allowed } else { &place.denied };
+        let number = NUMBER.get();
         if number < OWN_PLACES {
             // Nobody else writes here, so no read-modify-write is needed, which would cost what a decision does.
+            let counter = self.0[number].counter(allowed);
             counter.store(counter.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
         } else {
-            counter.fetch_add(1, Ordering::Relaxed);
+            self.count_elsewhere(number, allowed);
         }
+    }
+
+    /// Counts for a thread that has no number yet, or none of its own.
+    #[cold]
+    #[inline(never)]
+    fn count_elsewhere(&self, number: usize, allowed: bool) {
+        let number = if number == NONE { first_number() } else { number };
+        self.0[number.min(OWN_PLACES)].counter(allowed).fetch_add(1, Ordering::Relaxed);
     }
 
     /// All threads' counts: allowed, denied.
     pub(crate) fn sum(&self) -> (u64, u64) {
         self.0.iter().fold((0, 0), |(allowed, denied), place| {
-            let load = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
-            (allowed.wrapping_add(load(&place.allowed)), denied.wrapping_add(load(&place.denied)))
+            let count = |allowed| place.counter(allowed).load(Ordering::Relaxed);
+            (allowed.wrapping_add(count(true)), denied.wrapping_add(count(false)))
         })
     }
 }
@@ -64,16 +78,6 @@ thread_local! {
     static GIVEN: GivenBack = GivenBack::take();
 }
 
-/// This thread's number.
-#[inline]
-fn thread_number() -> usize {
-    match NUMBER.get() {
-        NONE => first_number(),
-        number => number,
-    }
-}
-
-#[cold]
 fn first_number() -> usize {
     // A thread that is ending counts where many do.
     let number = GIVEN.try_with(|given| given.0).unwrap_or(OWN_PLACES);

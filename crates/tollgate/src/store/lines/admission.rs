@@ -104,9 +104,10 @@ impl<A: Algorithm> Lines<A> {
     }
 
     /// Writes a key into a slot of a line that is locked, and gives the lock back.
-    fn put(&self, locked: Locked<'_>, (hash, place): (u64, Place), state: &A::State) {
+    fn put(&self, mut locked: Locked<'_>, (hash, place): (u64, Place), state: &A::State) {
         locked.set_hash(place.slot, hash);
-        locked.set_words(place.slot, Self::pack(state));
+        let before = locked.words(place.slot);
+        locked.set_words(place.slot, before, Self::pack(state));
         drop(locked);
         let number = self.rules.layout.stripe(hash);
         self.reach_from(number, self.home_in(number, hash), place.line);

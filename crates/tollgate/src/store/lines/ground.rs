@@ -2,7 +2,7 @@
 
 use super::line::{Line, WORDS};
 use crate::store::layout::Layout;
-use crate::store::sync::{AtomicU32, AtomicU64, Ordering};
+use crate::store::sync::{AtomicU64, Ordering};
 
 /// Lines for each 100 keys of the bound: when all are held, 74 slots of 100 are taken. Fewer lines would lengthen
 /// searches, more would take more than 36 bytes a key with the overflow cells.
@@ -56,9 +56,16 @@ impl Plan {
     /// far.
     #[inline]
     pub(super) fn home(self, hash: u64, level: u32) -> u64 {
-        let base = (hash & 0xFFFF_FFFF).wrapping_mul(self.base_lines) >> 32;
-        let child = (hash >> 32) & !(u64::MAX << level);
-        base.wrapping_add(child.wrapping_mul(self.base_lines))
+        self.home_by(hash, bits_of(level))
+    }
+
+    /// The home of a hash of which so many low bits count.
+    ///
+    /// The low 32 bits choose one of the first lines, those above them the child: one product says both. It fits 64
+    /// bits, because a section has less than 2^32 lines.
+    #[inline]
+    fn home_by(self, hash: u64, bits: u64) -> u64 {
+        (hash & bits).wrapping_mul(self.base_lines) >> 32
     }
 
     /// The doubling by which a line becomes a home; none for the lines at first.
@@ -82,8 +89,9 @@ pub(super) struct Ground {
     skipped: usize,
     lines_per_section: u64,
     plan: Plan,
-    /// How often each section has doubled.
-    levels: Box<[AtomicU32]>,
+    /// The bits of a hash that count in each section: more, the more often it has doubled. Beside the rest and not in a
+    /// box of their own, which every search would have to open first.
+    bits: [AtomicU64; Layout::SECTIONS_MAX],
 }
 
 impl Ground {
@@ -94,23 +102,31 @@ impl Ground {
         let words = lines.saturating_mul(sections).saturating_add(1).saturating_mul(WORDS);
         let words = zeroed(words);
         let skipped = words_before_a_line(&words);
-        let levels = (0..sections).map(|_| AtomicU32::new(0)).collect();
-        Self { words, skipped, lines_per_section, plan, levels }
+        let bits = std::array::from_fn(|_| AtomicU64::new(bits_of(0)));
+        Self { words, skipped, lines_per_section, plan, bits }
     }
 
     pub(super) const fn plan(&self) -> Plan {
         self.plan
     }
 
-    /// How often a section has doubled. A caller that reads an old number misses its key, and asks again under the
-    /// section's lock.
+    /// The home of a hash in its section as it is now. A caller that reads an old number of doublings misses its key,
+    /// and asks again under the section's lock.
     #[inline]
+    pub(super) fn home(&self, section: usize, hash: u64) -> u64 {
+        self.plan.home_by(hash, self.bits[section].load(Ordering::Relaxed))
+    }
+
+    /// How often a section has doubled.
     pub(super) fn level(&self, section: usize) -> u32 {
-        self.levels[section].load(Ordering::Relaxed)
+        self.bits[section]
+            .load(Ordering::Relaxed)
+            .count_ones()
+            .saturating_sub(bits_of(0).count_ones())
     }
 
     pub(super) fn set_level(&self, section: usize, level: u32) {
-        self.levels[section].store(level, Ordering::Relaxed);
+        self.bits[section].store(bits_of(level), Ordering::Relaxed);
     }
 
     /// A line of a section.
@@ -118,9 +134,15 @@ impl Ground {
     pub(super) fn line(&self, section: usize, number: u64) -> Line<'_> {
         let section = u64::try_from(section).unwrap_or(u64::MAX);
         let line = section.wrapping_mul(self.lines_per_section).wrapping_add(number);
-        let line = usize::try_from(line).unwrap_or(usize::MAX);
-        Line(&self.words[self.skipped..].as_chunks::<WORDS>().0[line])
+        let first = usize::try_from(line).unwrap_or(usize::MAX).wrapping_mul(WORDS);
+        let words = self.words[first.wrapping_add(self.skipped)..].first_chunk();
+        Line(words.expect("a section's lines are within the array"))
     }
+}
+
+/// The bits of a hash that count after so many doublings.
+const fn bits_of(level: u32) -> u64 {
+    !(u64::MAX << u32::BITS.saturating_add(level))
 }
 
 /// A `Box` of lines that are aligned by their type would be written to as a whole; a plain one of zeroes is not.

@@ -110,9 +110,10 @@ impl<A: Algorithm> Lines<A> {
         let source = self.line(number, from).lock();
         let words = source.words(from.slot);
         if let Some(to) = to {
-            let target = self.line(number, to).lock();
+            let mut target = self.line(number, to).lock();
             target.set_hash(to.slot, hash);
-            target.set_words(to.slot, words);
+            let before = target.words(to.slot);
+            target.set_words(to.slot, before, words);
             drop(target);
             self.reach_from(number, home, to.line);
         } else {

@@ -59,11 +59,12 @@ impl<A: Algorithm> Lines<A> {
         let now = self.shared.mark.advance(now);
         self.bear_home(&mut section, number, hash);
         let refunded = self.place_of(number, hash).is_some_and(|place| {
-            let locked = self.line(number, place).lock();
-            let mut state = Self::unpack(locked.words(place.slot));
+            let mut locked = self.line(number, place).lock();
+            let before = locked.words(place.slot);
+            let mut state = Self::unpack(before);
             let algorithm = &self.rules.algorithm;
             let refunded = algorithm.refund(&mut state, now, charge.cost, charge.trace);
-            locked.set_words(place.slot, Self::pack(&state));
+            locked.set_words(place.slot, before, Self::pack(&state));
             refunded
         });
         drop(section);
@@ -131,9 +132,10 @@ impl<A: Algorithm> Held for HeldLine<'_, A> {
         self.lines.shared.tally.count(true);
         let mut state = self.state();
         if let Some(cost) = self.lines.rules.within_limit(self.cost).filter(|cost| *cost > 0) {
-            if let Some((locked, place)) = &self.locked {
+            if let Some((locked, place)) = &mut self.locked {
                 self.lines.rules.algorithm.charge(&mut state, self.now, cost);
-                locked.set_words(place.slot, Lines::<A>::pack(&state));
+                let before = locked.words(place.slot);
+                locked.set_words(place.slot, before, Lines::<A>::pack(&state));
             } else {
                 self.lines.take_in(&mut self.section, (self.hash, self.now, cost), state);
             }

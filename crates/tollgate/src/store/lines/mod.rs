@@ -95,15 +95,19 @@ impl<A: Algorithm> Lines<A> {
         &self.rules
     }
 
-    /// Judges a call of a key that lies in its home line, as most do, unless somebody else writes to the line
+    /// Judges a call of a key that lies in this line, its home, as most do, unless somebody else writes to the line
     /// at the same time.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "a result that is copied stalls")]
-    pub(crate) fn decide_at_home(&self, hash: u64, now: Time, cost: u64) -> Option<Decision> {
+    pub(in crate::store) fn decide_at_home(
+        &self,
+        home: Line<'_>,
+        (hash, now, cost): (u64, Time, u64),
+    ) -> Option<Decision> {
         let hash = not_empty(hash);
         let now = self.shared.mark.advance(now);
         let cost = self.rules.within_limit(cost)?;
-        let decision = self.try_in(self.home_line(hash), (hash, now, cost))?;
+        let decision = self.try_in(home, (hash, now, cost))?;
         self.shared.tally.count(decision.allowed());
         Some(decision)
     }
@@ -174,9 +178,10 @@ impl<A: Algorithm> Lines<A> {
         self.ground.line(section, home.wrapping_add(1)).prefetch();
     }
 
+    /// The line from which on a key lies.
     #[inline]
-    fn home_line(&self, hash: u64) -> Line<'_> {
-        let (section, home) = self.home(hash);
+    pub(in crate::store) fn home_line(&self, hash: u64) -> Line<'_> {
+        let (section, home) = self.home(not_empty(hash));
         self.ground.line(section, home)
     }
 
@@ -184,7 +189,7 @@ impl<A: Algorithm> Lines<A> {
     #[inline]
     fn home(&self, hash: u64) -> (usize, u64) {
         let section = self.rules.layout.stripe(hash);
-        (section, self.ground.plan().home(hash, self.ground.level(section)))
+        (section, self.ground.home(section, hash))
     }
 
     /// Judges a call, and charges it where it is allowed, if its key is in this line and nobody else writes to the
@@ -192,19 +197,13 @@ impl<A: Algorithm> Lines<A> {
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "a result that is copied stalls")]
     fn try_in(&self, line: Line<'_>, (hash, now, cost): (u64, Time, u32)) -> Option<Decision> {
-        let head = line.head_if_free()?;
-        let slot = line.slot_of(hash)?;
-        let before = line.words(slot);
+        let seen = line.glance(hash)?;
+        let before = seen.words();
         let mut state = Self::unpack(before);
         let decision = self.rules.algorithm.decide_and_charge(&mut state, now, cost);
         if decision.allowed() && cost > 0 {
-            let locked = line.lock_from(head)?;
-            // The head's number may have come round to where it was: what was judged must be what is there.
-            if locked.hash(slot) != hash || locked.words(slot) != before {
-                return None;
-            }
-            locked.set_words(slot, Self::pack(&state));
-        } else if !line.is_unchanged(head) {
+            seen.lock()?.set_words(seen.slot(), before, Self::pack(&state));
+        } else if !seen.holds() {
             return None;
         }
         Some(decision)
@@ -219,7 +218,7 @@ impl<A: Algorithm> Lines<A> {
             loop {
                 let head = line.head();
                 let Some(slot) = line.slot_of(hash) else { break };
-                let words = line.words(slot);
+                let words = line.words(head, slot);
                 if line.is_unchanged(head) {
                     return Search::Found(words);
                 }
@@ -248,13 +247,13 @@ impl<A: Algorithm> Lines<A> {
 
     #[inline]
     fn pack(state: &A::State) -> Words {
-        let (whole, fraction) = (Self::PACKING.pack)(state);
-        Words { whole, fraction }
+        let (low, high) = (Self::PACKING.pack)(state);
+        Words { low, high }
     }
 
     #[inline]
     fn unpack(words: Words) -> A::State {
-        (Self::PACKING.unpack)(words.whole, words.fraction)
+        (Self::PACKING.unpack)(words.low, words.high)
     }
 
     /// Forgets a key's own state.

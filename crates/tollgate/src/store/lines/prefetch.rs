@@ -1,8 +1,9 @@
 //! Asking for a cache line ahead of its use: the one place of this crate with `unsafe` code.
 //!
 //! Measured against a plain read whose value nobody waits for: batches of 32 among a million keys take 0.7 of its time,
-//! because a read holds the instructions behind it back until it is done, and a prefetch does not
-//! (`docs/decisions/0011-line-store.md`).
+//! because a read holds the instructions behind it back until it is done, and a prefetch does not. Single calls gain
+//! as much where lines miss the cache, since reading a time stamp counter waits for reads, and not for prefetches
+//! (`docs/decisions/0011-line-store.md`, `0018-what-a-decision-waits-for.md`).
 
 use super::line::WORDS;
 use crate::store::sync::AtomicU64;

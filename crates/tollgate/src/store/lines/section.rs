@@ -174,7 +174,7 @@ impl<A: Algorithm> Lines<A> {
         let line = self.line(number, place);
         loop {
             let head = line.head();
-            let slot = (line.hash(place.slot), line.words(place.slot));
+            let slot = (line.hash(place.slot), line.words(head, place.slot));
             if line.is_unchanged(head) {
                 return slot;
             }
@@ -182,7 +182,7 @@ impl<A: Algorithm> Lines<A> {
     }
 
     pub(super) fn home_in(&self, number: usize, hash: u64) -> u64 {
-        self.ground.plan().home(hash, self.ground.level(number))
+        self.ground.home(number, hash)
     }
 
     /// The slots in which a key may lie, from its home on.

@@ -29,7 +29,7 @@ proptest! {
         for max_keys in sizes {
             for (index, hash) in keys.iter().enumerate() {
                 now += step_ns;
-                let _decision = store.decide((*hash, Time::from_nanos(now), 1), |result| result);
+                let _decision = store.decide((*hash, 1), || Time::from_nanos(now), |result| result);
                 if index % 17 == 0 {
                     store.reset(keys[index / 2], Time::from_nanos(now));
                 }
@@ -51,9 +51,9 @@ fn keys_that_are_whole_are_left_behind_by_a_move() {
     let bucket = TokenBucket::per_second(1).burst(2).build().unwrap();
     for (from, to) in [(4_096, 100), (100, 4_096), (100, 1)] {
         let before = Arc::new(Store::new(bucket, bounds(from, OnFull::Overflow)));
-        (0..50).for_each(|key| before.decide((hash(key), Time::ZERO, 1), |_| ()));
+        (0..50).for_each(|key| before.decide((hash(key), 1), || Time::ZERO, |_| ()));
         let whole_at = Time::from_millis(1_000);
-        before.decide((hash(50), whole_at, 1), |_| ());
+        before.decide((hash(50), 1), || whole_at, |_| ());
 
         let counts =
             before.moved_to(bucket, bounds(to, OnFull::Overflow), whole_at).0.counts(whole_at);
@@ -108,7 +108,7 @@ fn race(store: &Store<TokenBucket>, keys: u64) -> (u64, u64) {
         for call in 0..2 * keys {
             // Each a little behind the other, so that they meet.
             let key = hash((call + thread * 3) % keys);
-            store.decide((key, Time::from_nanos(call / 1_000), 1), |_| ());
+            store.decide((key, 1), || Time::from_nanos(call / 1_000), |_| ());
         }
     };
     std::thread::scope(|scope| {
@@ -147,8 +147,9 @@ fn no_key_is_admitted_too_often_while_keys_come_and_go_and_limits_move() {
     let allowed: Vec<_> = (0..KEYS).map(|_| AtomicU64::new(0)).collect();
     let ask = |seed: u64, step: u64| {
         let key = usize::try_from(hash(seed << 32 | step)).unwrap_or(0) % KEYS;
-        let call = (hash(u64::try_from(key).unwrap_or(0)), Time::from_nanos(step * STEP_NS), 1);
-        let admitted = first.decide(call, |result| u64::from(result.allowed()));
+        let call = (hash(u64::try_from(key).unwrap_or(0)), 1);
+        let clock = || Time::from_nanos(step * STEP_NS);
+        let admitted = first.decide(call, clock, |result| u64::from(result.allowed()));
         allowed[key].fetch_add(admitted, Ordering::Relaxed);
     };
     let reload = || {

@@ -21,10 +21,10 @@ const NOW: Time = Time::from_millis(1);
 /// When every bucket is whole again.
 const LATER: Time = Time::from_millis(7 * 86_400_000);
 
-/// A bucket of so many tokens that does not refill in any model's time; a token takes a fraction of a nanosecond more
-/// than whole ones, so a state is two words.
+/// A bucket of so many tokens that does not refill in any model's time, at 7 a day. A token takes 10^22 parts of a
+/// nanosecond, so a charge changes both words of a state.
 fn bucket(capacity: u32) -> TokenBucket {
-    let rate = Rate::parse_friendly("7/day").expect("it is a rate");
+    let rate = Rate::per_second("0.0000810000037").expect("it is a rate");
     TokenBucket::new(capacity, rate).expect("the numbers are in range")
 }
 
@@ -93,7 +93,7 @@ impl Ahead {
 
 /// Whether a call of cost 1 is allowed.
 fn allows(store: &Store<TokenBucket>, key: u64, now: Time) -> bool {
-    store.decide((key, now, 1), |result| result.allowed())
+    store.decide((key, 1), || now, |result| result.allowed())
 }
 
 /// How many calls of cost 1 are allowed, until one is denied.
@@ -304,7 +304,7 @@ fn a_denial_is_not_taken_from_a_neighbour_that_comes_in_meanwhile() {
         // The one slot goes from a key with one token left to one with none.
         let drain = move || {
             assert!(one.reset(key(2), NOW).had_state);
-            one.decide((key(4), NOW, 2), |result| assert!(result.allowed()));
+            one.decide((key(4), 2), || NOW, |result| assert!(result.allowed()));
         };
         let ((), allowed) = ahead.both(drain, move || allows(&other, key(2), NOW));
         assert!(allowed, "a token was left, or all after the reset");

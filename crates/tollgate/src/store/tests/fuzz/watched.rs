@@ -111,7 +111,8 @@ impl<E: Exact> Watched<E> {
     }
 
     pub(super) fn decide(&mut self, call: Call) {
-        let result = self.store(call.handle).decide(by_store(call), |result| result);
+        let (hash, now, cost) = by_store(call);
+        let result = self.store(call.handle).decide((hash, cost), || now, |result| result);
         let now = self.advance(call.now);
         self.note_evictions();
         self.was_decided(&result, call, now);
