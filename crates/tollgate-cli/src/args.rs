@@ -77,6 +77,10 @@ pub(crate) struct ExplainArgs {
     #[arg(long, value_name = "NAME")]
     pub(crate) tenant: Option<String>,
 
+    /// The plan that the call names
+    #[arg(long, value_name = "NAME")]
+    pub(crate) plan: Option<String>,
+
     /// What it costs, unless it is what the endpoint costs
     #[arg(long, value_name = "N")]
     pub(crate) cost: Option<u64>,

@@ -3,12 +3,12 @@
 use std::io::Write;
 use std::process::ExitCode;
 
-use tollgate::{Config, LimiterFactory, LimiterSummary, Mode, OnFull, PolicyKind};
+use tollgate::{AppliesTo, Config, LimiterFactory, LimiterSummary, Mode, OnFull, PolicyKind};
 use tollgate_config::GatewayConfig;
 
 use crate::args::CheckArgs;
 use crate::difference::difference;
-use crate::table::{Column, endpoint_name, table, thousands};
+use crate::table::{Column, but_not_everybody, endpoint_name, table, thousands};
 use crate::terms::Terms;
 
 /// Checks each file: what endpoints get goes to standard output, faults to standard error.
@@ -40,6 +40,8 @@ fn grants(config: &Config) -> String {
     let is_named = config.limiters().any(|limiter| limiter.limit_name.is_some());
     let names: &[_] =
         if is_named { &[("limit", Column::Text), ("counts by", Column::Text)] } else { &[] };
+    let has_plans = config.limiters().any(|limiter| limiter.applies_to != AppliesTo::Everybody);
+    let whom: &[_] = if has_plans { &[("for", Column::Text)] } else { &[] };
     let columns = [
         ("algorithm", Column::Text),
         ("burst", Column::Figure),
@@ -49,11 +51,12 @@ fn grants(config: &Config) -> String {
         ("keys at most", Column::Figure),
         ("memory at most", Column::Figure),
     ];
-    let columns = [&[("endpoint", Column::Text)], names, &columns].concat();
+    let columns = [&[("endpoint", Column::Text)], whom, names, &columns].concat();
     let mut table = table(&columns);
     for limiter in config.limiters() {
         let terms = Terms::of(limiter.algorithm);
         let names = if is_named { names_of(&limiter).to_vec() } else { Vec::new() };
+        let whom = has_plans.then(|| endpoint_name(Some(&limiter.applies_to.to_string())));
         let figures = [
             limiter.algorithm.name().to_owned(),
             thousands(u64::from(limiter.algorithm.limit())),
@@ -64,16 +67,23 @@ fn grants(config: &Config) -> String {
             megabytes(memory_max(&limiter, terms.heap_bytes_max)),
         ];
         table.add_row(
-            [endpoint_name(Some(limiter.owner.name()))].into_iter().chain(names).chain(figures),
+            [endpoint_name(Some(limiter.owner.name()))]
+                .into_iter()
+                .chain(whom)
+                .chain(names)
+                .chain(figures),
         );
     }
-    let outright = config.policies().filter_map(|policy| {
-        let kind = match policy.kind() {
+    let rules = config.policies().flat_map(|policy| policy.rules().map(move |rule| (policy, rule)));
+    let outright = rules.filter_map(|(policy, rule)| {
+        let kind = match rule.kind() {
             PolicyKind::Unlimited => Some("unlimited"),
             PolicyKind::Deny => Some("denied"),
             PolicyKind::Limits | _ => None,
         };
-        Some(format!("\n{}: {}", endpoint_name(policy.endpoint()), kind?))
+        let (endpoint, whom) =
+            (endpoint_name(policy.endpoint()), but_not_everybody(rule.applies_to()));
+        Some(format!("\n{endpoint}{whom}: {}", kind?))
     });
     table.trim_fmt() + &outright.collect::<String>()
 }
@@ -119,14 +129,17 @@ fn bytes_a_key(limiter: &LimiterSummary<'_>, heap_bytes_max: u64) -> String {
 }
 
 fn entry_bytes(limiter: &LimiterSummary<'_>) -> u64 {
-    u64::try_from(limiter.algorithm.bytes_per_key()).unwrap_or(u64::MAX)
+    u64::try_from(limiter.bytes_per_key()).unwrap_or(u64::MAX)
 }
 
 /// The bytes of a limiter that holds as many keys as it may, each with as much state as it may have, in cells too.
 fn memory_max(limiter: &LimiterSummary<'_>, heap_bytes_max: u64) -> u64 {
     let has_cells = limiter.on_full == OnFull::Overflow;
     let cells = if has_cells { limiter.max_keys.div_ceil(4).next_power_of_two() } else { 0 };
-    let states = limiter.max_keys.saturating_add(cells);
+    let states = match limiter.applies_to {
+        AppliesTo::Client(_) => 1,
+        AppliesTo::Everybody | AppliesTo::Plan(_) | _ => limiter.max_keys.saturating_add(cells),
+    };
     limiter.table_bytes_max().saturating_add(states.saturating_mul(heap_bytes_max))
 }
 

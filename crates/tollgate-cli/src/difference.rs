@@ -1,34 +1,35 @@
 //! What a reload from one config to another would keep, change and lose.
 
-use tollgate::{Change, Config, LimiterSummary, ManualClock, PolicyKind, RateLimiter};
+use tollgate::{AppliesTo, Change, Config, LimiterSummary, ManualClock, PolicyKind, RateLimiter};
 
-use crate::table::{Column, endpoint_name, table};
+use crate::table::{Column, but_not_everybody, endpoint_name, table};
 use crate::terms::Terms;
 
 /// The difference, limit by limit: a reload is made, of limiters that hold nobody.
 pub(crate) fn difference(running: &Config, next: &Config) -> String {
     let limiter = RateLimiter::builder(running.clone()).clock(ManualClock::new()).build();
     let report = limiter.reload(next.clone());
-    let mut table = table(&[
-        ("endpoint", Column::Text),
-        ("limit", Column::Text),
-        ("what clients have used up", Column::Text),
-        ("was", Column::Text),
-        ("is", Column::Text),
-    ]);
+    let has_plans = report.limits().any(|limit| limit.applies_to != AppliesTo::Everybody);
+    let whom: &[_] = if has_plans { &[("for", Column::Text)] } else { &[] };
+    let what =
+        [("what clients have used up", Column::Text), ("was", Column::Text), ("is", Column::Text)];
+    let of = [("endpoint", Column::Text), ("limit", Column::Text)];
+    let mut table = table(&[&of, whom, &what].concat());
     for limit in report.limits() {
         let named = |summary: &LimiterSummary<'_>| {
-            summary.owner == limit.owner && (summary.limit_name == limit.limit)
+            summary.owner == limit.owner
+                && summary.limit_name == limit.limit
+                && summary.applies_to == limit.applies_to
         };
         let terms = |config: &Config| config.limiters().find(named).map(|it| terms_of(&it));
         let told = |terms: Option<String>| terms.unwrap_or_else(|| "-".to_owned());
-        table.add_row([
+        let of = [
             endpoint_name(Some(limit.owner.name())),
             limit.limit.map_or_else(|| "-".to_owned(), |name| endpoint_name(Some(name))),
-            outcome(limit.change).to_owned(),
-            told(terms(running)),
-            told(terms(next)),
-        ]);
+        ];
+        let whom = has_plans.then(|| endpoint_name(Some(&limit.applies_to.to_string())));
+        let what = [outcome(limit.change).to_owned(), told(terms(running)), told(terms(next))];
+        table.add_row(of.into_iter().chain(whom).chain(what));
     }
     let outright = outright(running, next);
     table.trim_fmt() + &outright
@@ -52,21 +53,30 @@ fn terms_of(limit: &LimiterSummary<'_>) -> String {
     format!("{} {burst}, {rate}, {scope}, {mode}", limit.algorithm.name())
 }
 
-/// Endpoints that begin or cease to be unlimited or denied.
+/// Endpoints that begin or cease to be unlimited or denied, for everybody or for some.
 fn outright(running: &Config, next: &Config) -> String {
-    let kind_in = |config: &Config, endpoint: Option<&str>| {
-        config.policies().find(|policy| policy.endpoint() == endpoint).map(|policy| policy.kind())
-    };
-    let changed = next.policies().filter_map(|policy| {
-        let before = kind_in(running, policy.endpoint());
-        let is_new = policy.kind() == PolicyKind::Limits && before.is_none();
-        if before == Some(policy.kind()) || is_new {
+    let before = kinds(running);
+    let changed = kinds(next).into_iter().filter_map(|(endpoint, to, kind)| {
+        let was = before.iter().find(|(of, whom, _)| (*of, *whom) == (endpoint, to));
+        let was = was.map(|(_, _, kind)| *kind);
+        let is_new = kind == PolicyKind::Limits && was.is_none();
+        if was == Some(kind) || is_new {
             return None;
         }
-        let name = endpoint_name(policy.endpoint());
-        Some(format!("\n{name}: {} (was {})", word(Some(policy.kind())), word(before)))
+        let (name, whom) = (endpoint_name(endpoint), but_not_everybody(to));
+        Some(format!("\n{name}{whom}: {} (was {})", word(Some(kind)), word(was)))
     });
     changed.collect()
+}
+
+/// What answers at each endpoint for whom.
+fn kinds(config: &Config) -> Vec<(Option<&str>, AppliesTo<'_>, PolicyKind)> {
+    let mut kinds = Vec::new();
+    for policy in config.policies() {
+        let rules = policy.rules();
+        kinds.extend(rules.map(|rule| (policy.endpoint(), rule.applies_to(), rule.kind())));
+    }
+    kinds
 }
 
 fn word(kind: Option<PolicyKind>) -> &'static str {

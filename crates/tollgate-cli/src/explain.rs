@@ -2,9 +2,11 @@
 
 use std::io::Write;
 use std::process::ExitCode;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
-use tollgate::{Call, Explained, Explanation, Matched, Mode, PolicyKind, Scope};
+use tollgate::{
+    AppliesTo, Call, Explained, Explanation, Matched, Mode, OnPlan, PolicyKind, Scope, Time,
+};
 
 use crate::args::ExplainArgs;
 use crate::table::{Column, endpoint_name, table, thousands};
@@ -18,6 +20,7 @@ pub(crate) fn run(args: &ExplainArgs) -> anyhow::Result<ExitCode> {
     let config = tollgate_config::load(&args.config)?;
     let call = Call::new(&args.client, &args.endpoint);
     let call = args.tenant.iter().fold(call, |call, tenant| call.tenant(tenant));
+    let call = args.plan.iter().fold(call, |call, plan| call.plan(plan));
     let call = args.cost.into_iter().fold(call, Call::cost);
     let explanation = config.explain(&call);
     write!(anstream::stdout(), "{}", told(&explanation))?;
@@ -26,6 +29,7 @@ pub(crate) fn run(args: &ExplainArgs) -> anyhow::Result<ExitCode> {
 
 fn told(explanation: &Explanation<'_>) -> String {
     let mut lines = vec![format!("entry    {}", entry(explanation))];
+    lines.extend(plan(explanation).map(|plan| format!("plan     {plan}")));
     if explanation.cost != 1 {
         lines.push(format!("cost     {}", thousands(explanation.cost)));
     }
@@ -56,11 +60,57 @@ fn entry(explanation: &Explanation<'_>) -> String {
     }
 }
 
+/// Which plan the client is on, by whose word, and what the entry gives to it; nothing where there is no plan.
+fn plan(explanation: &Explanation<'_>) -> Option<String> {
+    let unknown = explanation
+        .unknown_plan
+        .map(|name| format!("no plan is called {name:?}, so the call is as one that names none"));
+    let why = match explanation.plan {
+        OnPlan::Override => {
+            let until = explanation.rule.until();
+            let until = until.map_or_else(
+                || "for good".to_owned(),
+                |time| format!("until {}", time_of_day(time)),
+            );
+            return Some(format!("whatever it is, the client has an override here, {until}"));
+        }
+        OnPlan::ByClient(name) => Some(format!("{}: the client is on it by name", shown(name))),
+        OnPlan::ByCall(name) => Some(format!("{}: the call names it", shown(name))),
+        OnPlan::ByPrefix { prefix, plan } => {
+            Some(format!("{}: the client's name begins with {prefix:?}", shown(plan)))
+        }
+        OnPlan::None | _ => None,
+    };
+    let gives_nothing = explanation.rule.applies_to() == AppliesTo::Everybody;
+    let why = why.map(|why| {
+        if gives_nothing {
+            format!("{why}; the entry gives it what it gives everybody")
+        } else {
+            why
+        }
+    });
+    match (unknown, why) {
+        (Some(unknown), Some(why)) => Some(format!("{why} ({unknown})")),
+        (unknown, why) => why.or(unknown),
+    }
+}
+
+fn shown(name: &str) -> String {
+    endpoint_name(Some(name))
+}
+
+/// A time of day in UTC.
+fn time_of_day(time: Time) -> String {
+    let since_1970 = Duration::from_nanos(time.as_nanos());
+    let time = SystemTime::UNIX_EPOCH.checked_add(since_1970).unwrap_or(SystemTime::UNIX_EPOCH);
+    humantime::format_rfc3339(time).to_string()
+}
+
 fn limits(explanation: &Explanation<'_>) -> String {
     if explanation.is_exempt {
         return "none: the client is exempt".to_owned();
     }
-    match explanation.policy.kind() {
+    match explanation.rule.kind() {
         PolicyKind::Unlimited => "none: the entry is unlimited".to_owned(),
         PolicyKind::Deny => "all calls are denied".to_owned(),
         PolicyKind::Limits | _ => {

@@ -2,6 +2,7 @@
 
 use comfy_table::presets::NOTHING;
 use comfy_table::{CellAlignment, Table};
+use tollgate::AppliesTo;
 
 /// How a column is aligned: texts to the left, figures to the right.
 #[derive(Clone, Copy, Debug)]
@@ -49,6 +50,14 @@ pub(crate) fn endpoint_name(endpoint: Option<&str>) -> String {
         }
     }
     printable
+}
+
+/// Whom something is for, behind a name, where that is not everybody.
+pub(crate) fn but_not_everybody(applies_to: AppliesTo<'_>) -> String {
+    match applies_to {
+        AppliesTo::Everybody => String::new(),
+        AppliesTo::Plan(_) | AppliesTo::Client(_) | _ => format!(", {applies_to}"),
+    }
 }
 
 #[cfg(test)]

@@ -10,6 +10,7 @@ use crate::findings::Findings;
 use crate::gateway::{self, GatewayConfig};
 use crate::limits::{Bounds, LimitReader, name_of};
 use crate::names::{CONFIG_FIELDS, DEFAULT, ENDPOINT, ENDPOINTS, EVERY, GATEWAY, SHARED_LIMITS};
+use crate::plans::PlanReader;
 use crate::tree::{Node, Value};
 use crate::twice::Seen;
 
@@ -28,11 +29,13 @@ pub(crate) fn read(
     let shared = fields.get(SHARED_LIMITS).map(|entry| &entry.value);
     let shared_limits =
         shared.map_or(Some(Vec::new()), |node| limits.read_named(node, SHARED_LIMITS, findings));
+    let plans = PlanReader::read(&fields, findings);
     let every = fields.texts(EVERY, "the names of shared limits", findings);
     let reader = EntryReader {
         limits,
         shared: shared.map(shared_names).unwrap_or_default(),
         every: every.iter().map(|(name, _)| *name).collect(),
+        plans,
     };
     findings.about(EVERY.to_owned(), |findings| {
         for (name, place) in &every {
@@ -45,7 +48,8 @@ pub(crate) fn read(
     if !findings.is_empty() {
         return None;
     }
-    let parts = Parts { default: default?, endpoints, shared: shared_limits?, every: reader.every };
+    let EntryReader { every, plans, .. } = reader;
+    let parts = Parts { default: default?, endpoints, shared: shared_limits?, every, plans };
     Some((build(root, parts, findings)?, gateway))
 }
 
@@ -55,6 +59,7 @@ struct Parts<'a> {
     endpoints: Vec<(String, Policy)>,
     shared: Vec<Limit>,
     every: Vec<&'a str>,
+    plans: PlanReader<'a>,
 }
 
 /// The names of shared limits, also of those that have faults.
@@ -101,6 +106,7 @@ fn build(root: &Node, parts: Parts<'_>, findings: &mut Findings) -> Option<Confi
         .fold(builder, |builder, (name, policy)| builder.endpoint(name, policy));
     let builder = parts.shared.into_iter().fold(builder, ConfigBuilder::shared_limit);
     let builder = parts.every.into_iter().fold(builder, ConfigBuilder::every);
+    let builder = parts.plans.add_to(builder);
     match builder.build() {
         Ok(config) => Some(config),
         Err(faults) => {

@@ -53,6 +53,8 @@
 //! | top | `endpoints` | a list of entries, one for each endpoint with limits of its own |
 //! | top | `sharedLimits` | limits that entries share: a list, or a map by name |
 //! | top | `every` | the names of the shared limits of every entry |
+//! | top | `plans` | the names of the plans there are |
+//! | top | `clients` | who is on which: a list of a `client` or a `prefix` of clients' names, each with a `plan` |
 //! | top | `gateway` | what `tollgate serve` serves, and within which bounds: see below |
 //! | entry | `endpoint` | required, but refused in `default`: its name, matched exactly |
 //! | entry | `algorithm`, `algoConfig` | one limit: an algorithm, built in or [registered], and its parameters |
@@ -62,6 +64,8 @@
 //! | entry | `exempt` | clients that no limit of the entry holds for |
 //! | entry | `cost` | what a call costs that does not say; unless said 1 |
 //! | entry | `penalty` | a block for `blockFor` (`10m`) after so many `denials` in a row |
+//! | entry | `plans` | what the clients of each plan get instead: a map by the plans' names |
+//! | entry | `overrides` | what single clients get instead: each a `client` and, where it ends, `until` a time |
 //! | limit | `name` | required: what results and reloads know it by |
 //! | limit | `algorithm`, `algoConfig` | required, as on an entry |
 //! | limit | `scope` | whose calls it counts together: `client` (unless said), `tenant` or `global` |
@@ -72,6 +76,9 @@
 //!
 //! A limit's own `maxKeys` and `onFull` win over its entry's, and those over the ones at the top. A limit for all has
 //! one key.
+//!
+//! From the most particular word to the most general: an override of the client; the plan of the `client`; the plan
+//! that the call names; the plan of the longest `prefix`; what the entry gives everybody.
 //!
 //! YAML is read as YAML 1.2 (`yes` and `on` are texts), without tags and merge keys; JSON strictly;
 //! TOML as 1.1. A rate is the decimal as it was written, in all three.
@@ -138,6 +145,9 @@ mod format;
 mod gateway;
 mod limits;
 mod names;
+mod overrides;
+mod plans;
+mod rule;
 mod schema;
 pub mod tree;
 mod twice;

@@ -8,6 +8,13 @@ pub(crate) const DEFAULT: &str = "default";
 pub(crate) const ENDPOINTS: &str = "endpoints";
 pub(crate) const SHARED_LIMITS: &str = "sharedLimits";
 pub(crate) const EVERY: &str = "every";
+pub(crate) const PLANS: &str = "plans";
+pub(crate) const CLIENTS: &str = "clients";
+pub(crate) const CLIENT: &str = "client";
+pub(crate) const PREFIX: &str = "prefix";
+pub(crate) const PLAN: &str = "plan";
+pub(crate) const OVERRIDES: &str = "overrides";
+pub(crate) const UNTIL: &str = "until";
 pub(crate) const ENDPOINT: &str = "endpoint";
 pub(crate) const ALGORITHM: &str = "algorithm";
 pub(crate) const ALGO_CONFIG: &str = "algoConfig";
@@ -28,8 +35,8 @@ pub(crate) const MAX_KEYS: &str = "maxKeys";
 pub(crate) const ON_FULL: &str = "onFull";
 
 /// What a whole config may say.
-pub(crate) const CONFIG_FIELDS: [&str; 7] =
-    [DEFAULT, ENDPOINTS, SHARED_LIMITS, EVERY, MAX_KEYS, ON_FULL, GATEWAY];
+pub(crate) const CONFIG_FIELDS: [&str; 9] =
+    [DEFAULT, ENDPOINTS, SHARED_LIMITS, EVERY, PLANS, CLIENTS, MAX_KEYS, ON_FULL, GATEWAY];
 
 /// What an entry of `endpoints` may say.
 pub(crate) const ENTRY_FIELDS: &[&str] = &[
@@ -43,12 +50,24 @@ pub(crate) const ENTRY_FIELDS: &[&str] = &[
     EXEMPT,
     COST,
     PENALTY,
+    PLANS,
+    OVERRIDES,
     MAX_KEYS,
     ON_FULL,
 ];
 
 /// What `default` may say: the same but for the endpoint.
 pub(crate) const LIMITER_FIELDS: &[&str] = ENTRY_FIELDS.split_at(1).1;
+
+/// What an element of `clients` may say.
+pub(crate) const CLIENT_FIELDS: [&str; 3] = [CLIENT, PREFIX, PLAN];
+
+/// What a plan of an entry may say.
+pub(crate) const PLAN_FIELDS: [&str; 5] = [ALGORITHM, ALGO_CONFIG, LIMITS, UNLIMITED, DENY];
+
+/// What an override may say.
+pub(crate) const OVERRIDE_FIELDS: [&str; 7] =
+    [CLIENT, UNTIL, ALGORITHM, ALGO_CONFIG, LIMITS, UNLIMITED, DENY];
 
 /// What a penalty may say.
 pub(crate) const PENALTY_FIELDS: [&str; 2] = [DENIALS, BLOCK_FOR];

@@ -8,12 +8,12 @@ use crate::decimal::{self, TIME_EXPECTED};
 use crate::json::{Fields, Value};
 use crate::line_fault::LineFault;
 
-const KNOWN_FIELDS: [&str; 5] = ["atMs", "client", "tenant", "endpoint", "cost"];
+const KNOWN_FIELDS: [&str; 6] = ["atMs", "client", "tenant", "plan", "endpoint", "cost"];
 
 /// One call to a rate limiter, recorded or made up.
 ///
 /// As a line of JSON it reads `{"atMs": 12.5, "client": "alice", "endpoint": "GET /x", "cost": 1}`; the cost may be
-/// left out, and a `tenant` may stand beside the client.
+/// left out, and a `tenant` and a `plan` may stand beside the client.
 ///
 /// ```
 /// use tollgate::Time;
@@ -35,6 +35,9 @@ pub struct Event {
     /// On whose behalf, where limits count by tenant.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tenant: Option<String>,
+    /// The plan that the call names.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub plan: Option<String>,
     /// Where.
     pub endpoint: String,
     /// How many requests it counts as; 0 only looks. Where it does not say, it is what the endpoint costs: 1, unless
@@ -46,7 +49,8 @@ pub struct Event {
 impl Event {
     /// A call that does not say what it costs.
     pub fn new(at: Time, client: impl Into<String>, endpoint: impl Into<String>) -> Self {
-        Self { at, client: client.into(), tenant: None, endpoint: endpoint.into(), cost: None }
+        let (client, endpoint) = (client.into(), endpoint.into());
+        Self { at, client, tenant: None, plan: None, endpoint, cost: None }
     }
 
     /// With another cost.
@@ -59,6 +63,12 @@ impl Event {
     #[must_use]
     pub fn tenant(self, tenant: impl Into<String>) -> Self {
         Self { tenant: Some(tenant.into()), ..self }
+    }
+
+    /// Of a client on a plan.
+    #[must_use]
+    pub fn plan(self, plan: impl Into<String>) -> Self {
+        Self { plan: Some(plan.into()), ..self }
     }
 
     /// Reads an event line. `atMs` is taken as the decimal it is written as, exact to the nanosecond.
@@ -74,16 +84,17 @@ impl Event {
         check_names(fields)?;
         let at = required(fields, "atMs", TIME_EXPECTED, read_time)?;
         let client = required(fields, "client", "a string", string)?;
-        let tenant = match fields.value("tenant") {
-            Some(_) => Some(required(fields, "tenant", "a string", string)?),
-            None => None,
+        let optional = |name| match fields.value(name) {
+            Some(_) => required(fields, name, "a string", string).map(Some),
+            None => Ok(None),
         };
+        let (tenant, plan) = (optional("tenant")?, optional("plan")?);
         let endpoint = required(fields, "endpoint", "a string", string)?;
         let cost = match fields.value("cost") {
             Some(_) => Some(required(fields, "cost", COST_EXPECTED, read_cost)?),
             None => None,
         };
-        Ok(Self { at, client, tenant, endpoint, cost })
+        Ok(Self { at, client, tenant, plan, endpoint, cost })
     }
 
     /// Has it say what it costs, where it does not.
@@ -96,7 +107,8 @@ impl Event {
     pub fn call(&self) -> Call<'_> {
         let call = Call::new(&self.client, &self.endpoint).at(self.at);
         let call = self.cost.into_iter().fold(call, Call::cost);
-        self.tenant.iter().fold(call, |call, tenant| call.tenant(tenant))
+        let call = self.tenant.iter().fold(call, |call, tenant| call.tenant(tenant));
+        self.plan.iter().fold(call, |call, plan| call.plan(plan))
     }
 }
 
@@ -179,6 +191,10 @@ mod tests {
                 alice(0).tenant("acme"),
             ),
             (
+                r#"{"atMs":0,"client":"alice","plan":"pro","endpoint":"GET /x"}"#,
+                alice(0).plan("pro"),
+            ),
+            (
                 r#"{"atMs":0,"client":"","endpoint":"","cost":2.0}"#,
                 Event::new(Time::ZERO, "", "").cost(2),
             ),
@@ -196,7 +212,7 @@ mod tests {
             ),
             (
                 r#"{"atMs":1,"client":"a","endpoint":"/x","allowed":true}"#,
-                "unknown field `allowed`; known here: atMs, client, tenant, endpoint, cost",
+                "unknown field `allowed`; known here: atMs, client, tenant, plan, endpoint, cost",
             ),
             (
                 r#"{"atMs":1,"atMs":2,"client":"a","endpoint":"/x"}"#,
@@ -207,6 +223,10 @@ mod tests {
             (
                 r#"{"atMs":1,"client":"a","tenant":7,"endpoint":"/x"}"#,
                 "`tenant` is 7; expected a string",
+            ),
+            (
+                r#"{"atMs":1,"client":"a","plan":["pro"],"endpoint":"/x"}"#,
+                "`plan` is [\"pro\"]; expected a string",
             ),
             (
                 r#"{"atMs":0.0000001,"client":"a","endpoint":"/x"}"#,
@@ -231,10 +251,10 @@ mod tests {
     proptest! {
         #[test]
         fn an_event_is_read_back_from_its_line(
-            nanos: u64, client: String, tenant: Option<String>, endpoint: String, cost: u64,
+            nanos: u64, client: String, tenant: Option<String>, plan: Option<String>, endpoint: String, cost: u64,
         ) {
             let event = Event::new(Time::from_nanos(nanos), client, endpoint).cost(cost);
-            let event = Event { tenant, ..event };
+            let event = Event { tenant, plan, ..event };
             let line = serde_json::to_string(&event).unwrap();
             prop_assert_eq!(Event::parse(&line).unwrap(), event);
         }

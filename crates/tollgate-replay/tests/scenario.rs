@@ -105,7 +105,7 @@ fn a_faulty_step_is_refused_where_it_stands() {
         ),
         (
             "- 7",
-            "a.yaml:5:3: a step is 7; expected a map with atMs, client, tenant, endpoint, cost, expect, reload, refund",
+            "a.yaml:5:3: a step is 7; expected a map with atMs, client, tenant, plan, endpoint, cost, expect, reload, refund",
         ),
         (
             "- { atMs: 0, client: a, reload: *config }",
@@ -140,7 +140,7 @@ fn a_faulty_scenario_is_refused_with_all_its_faults() {
              list of at least one step",
         ),
         ("[]", "a.yaml:1:1: the scenario is a list; expected a map with name, why, config, steps"),
-        ("{", "a.yaml:2:1: not valid YAML"),
+        ("{", "a.yaml:1:2: not valid YAML"),
     ] {
         let refused = Scenario::parse(text, Format::Yaml, "a.yaml").unwrap_err().to_string();
         assert!(refused.starts_with(faults), "{refused}");

@@ -1,17 +1,19 @@
 //! What a limiter, and a set of them, is made from: checked once, and valid from then on.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use crate::algorithm::IntoAlgorithm;
+use crate::any_algorithm::AnyAlgorithm;
 use crate::concurrency::Concurrency;
-use crate::factory::AnyAlgorithm;
 use crate::limit::{Limit, ValidLimit};
-use crate::parameters::{Fault, Faults, nearest_name, whole_range};
-use crate::policy::{Policy, ValidPolicy, check_limits};
+use crate::parameters::{Fault, Faults, whole_range};
+use crate::plans::Plans;
+use crate::policy::{Policy, ValidPolicy};
 use crate::routes::{EndpointFault, Routes};
+use crate::rule::check_limits;
 
 /// What happens to a client not seen before when a limiter holds as many keys as it may.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -35,6 +37,15 @@ pub(crate) struct Bounds {
     pub(crate) on_full: OnFull,
     /// Whether it decides together with others, so that its keys are held while they judge.
     pub(crate) in_company: bool,
+}
+
+impl Bounds {
+    /// The most states kept: of keys and, where there are any, of overflow cells.
+    pub(crate) fn states_max(self) -> u64 {
+        let has_cells = self.on_full == OnFull::Overflow;
+        let cells = if has_cells { self.max_keys.div_ceil(4).next_power_of_two() } else { 0 };
+        self.max_keys.saturating_add(cells)
+    }
 }
 
 impl Default for Bounds {
@@ -152,9 +163,13 @@ pub struct Config {
     pub(crate) shared: Vec<ValidLimit>,
     /// The shared limits of every endpoint.
     pub(crate) every: Vec<Arc<str>>,
+    pub(crate) plans: Plans,
 }
 
 impl Config {
+    /// The most plans there may be: a key has an account for each.
+    pub const PLANS_MAX: usize = 32;
+
     /// A config in the making.
     pub fn builder() -> ConfigBuilder {
         ConfigBuilder {
@@ -162,6 +177,7 @@ impl Config {
             endpoints: Vec::new(),
             shared: Vec::new(),
             every: Vec::new(),
+            plans: Plans::default(),
         }
     }
 
@@ -188,10 +204,11 @@ pub struct ConfigBuilder {
     endpoints: Vec<(String, Policy)>,
     shared: Vec<Limit>,
     every: Vec<String>,
+    plans: Plans,
 }
 
 /// The name of the default's entry in faults, and of its only limit.
-const DEFAULT: &str = "default";
+pub(crate) const DEFAULT: &str = "default";
 
 impl ConfigBuilder {
     /// What every endpoint gets that is not listed.
@@ -256,11 +273,35 @@ impl ConfigBuilder {
         self
     }
 
+    /// The plans there are, [32](Config::PLANS_MAX) at most. What the clients on one get of an endpoint, its policy
+    /// [says](Policy::plan).
+    pub fn plans(mut self, names: impl IntoIterator<Item = impl Into<Arc<str>>>) -> Self {
+        self.plans.names.extend(names.into_iter().map(Into::into));
+        self
+    }
+
+    /// Puts a client on a plan, whatever plan its [calls](crate::Call::plan) name: who is named here is meant.
+    pub fn client(mut self, name: impl Into<Arc<str>>, plan: impl Into<Arc<str>>) -> Self {
+        self.plans.clients.push((name.into(), plan.into()));
+        self
+    }
+
+    /// Puts all clients on a plan whose names begin so, unless a longer beginning has another, or their calls name one.
+    pub fn clients_with_prefix(
+        mut self,
+        prefix: impl Into<Arc<str>>,
+        plan: impl Into<Arc<str>>,
+    ) -> Self {
+        self.plans.prefixes.push((prefix.into(), plan.into()));
+        self
+    }
+
     /// Checks everything.
     ///
     /// # Errors
     /// Every fault there is: parameters out of range, an endpoint or a limit given twice, patterns that cannot be read
-    /// or stand together, a shared limit that is not there, what does not go together for one call, no default.
+    /// or stand together, a shared limit or a plan that is not there, what does not go together for one call, no
+    /// default.
     pub fn build(self) -> Result<Config, Faults> {
         let mut faults = Vec::new();
         if self.default.is_none() {
@@ -285,8 +326,9 @@ impl ConfigBuilder {
         let shared = shared.map_err(|found| faults.extend(found.iter().cloned())).ok();
         let every = self.every.into_iter().map(Into::into).collect();
         let config = default.zip(shared).map(|(default, shared)| {
-            let config = Config { default, endpoints, routes, shared, every };
-            config.check_uses(&mut faults);
+            let plans = self.plans;
+            let config = Config { default, endpoints, routes, shared, every, plans };
+            config.check_together(&mut faults);
             config
         });
         Faults::check(faults)?;
@@ -303,64 +345,6 @@ fn refuse_twice(names: &[String], faults: &mut Vec<Fault>) {
             faults.push(Fault::of_entry(format!("endpoint {name:?} is given twice; keep one")));
         }
     }
-}
-
-impl Config {
-    /// Finds fault with names of shared limits that are not there, and with what does not go together.
-    fn check_uses(&self, faults: &mut Vec<Fault>) {
-        let known: BTreeSet<_> = self.shared.iter().map(|limit| &*limit.name).collect();
-        for name in self.every.iter().filter(|name| !known.contains(&***name)) {
-            faults.push(unknown_shared_limit(name, &known).within(&"every"));
-        }
-        let named = |(name, policy)| (format!("endpoint {name:?}"), policy);
-        let entries = self.endpoints.iter().map(|(name, policy)| (name, policy)).map(named);
-        for (subject, policy) in std::iter::once((DEFAULT.to_owned(), &self.default)).chain(entries)
-        {
-            for name in policy.uses.iter().filter(|name| !known.contains(&***name)) {
-                faults.push(unknown_shared_limit(name, &known).within(&subject));
-            }
-            faults.extend(self.misfit(policy).map(|fault| fault.within(&subject)));
-        }
-    }
-
-    /// What is wrong with a policy beside the shared limits it uses.
-    fn misfit(&self, policy: &ValidPolicy) -> Option<Fault> {
-        let uses = self.uses(policy);
-        if !policy.counts() {
-            let given = [("use", !policy.uses.is_empty()), ("penalty", policy.penalty.is_some())];
-            let (field, _) = given.into_iter().find(|(_, is_given)| *is_given)?;
-            let message = format!("`{field}` does not go with `unlimited` or `deny`; keep one");
-            return Some(Fault::of_field(field, message));
-        }
-        let names: BTreeSet<_> = policy.own().iter().map(|limit| &limit.name).collect();
-        if let Some((limit, _)) = uses.iter().find(|(limit, _)| names.contains(&limit.name)) {
-            let message =
-                format!("limit {:?} has the name of a shared limit that is used here", limit.name);
-            return Some(Fault::of_field("name", message));
-        }
-        let limits = policy.own().len().saturating_add(uses.len());
-        let most = Policy::LIMITS_MAX;
-        match limits {
-            0 => Some(Fault::of_entry("no limits; expected at least one, or `unlimited: true`")),
-            _ if limits > most => {
-                Some(Fault::of_entry(format!("{limits} limits; expected at most {most}")))
-            }
-            _ => None,
-        }
-    }
-}
-
-/// The fault of a shared limit nobody knows, with the nearest name that is known.
-pub fn unknown_shared_limit(name: &str, known: &BTreeSet<&str>) -> Fault {
-    let message = match nearest_name(name, known.iter().copied()) {
-        Some(nearest) => format!("unknown shared limit {name:?}; did you mean {nearest:?}?"),
-        None if known.is_empty() => format!("unknown shared limit {name:?}; there are none"),
-        None => {
-            let known: Vec<_> = known.iter().copied().collect();
-            format!("unknown shared limit {name:?}; known are {}", known.join(", "))
-        }
-    };
-    Fault::of_field("use", message)
 }
 
 /// The patterns among the endpoints' names; what is wrong with them is added to the faults.

@@ -10,7 +10,7 @@ use crate::decision::{CallError, RateLimitResult};
 use crate::key::Key;
 use crate::limiter::{Decided, Environment, Limiter, PREFETCHED_AT_ONCE, Request};
 use crate::receipt::Receipt;
-use crate::store::{Counts, ResetReport, Store};
+use crate::store::{Charge, Counts, Held, ResetReport, Store};
 
 /// A token bucket for each key.
 pub type TokenBucketLimiter = Keyed<TokenBucket>;
@@ -80,8 +80,12 @@ impl<A: Algorithm> Keyed<A> {
         (Self::of_store(store, self.environment.clone()), forgiven)
     }
 
-    pub(crate) fn store(&self) -> &Arc<Store<A>> {
+    pub(crate) const fn store(&self) -> &Arc<Store<A>> {
         &self.store
+    }
+
+    pub(crate) const fn environment(&self) -> &Environment {
+        &self.environment
     }
 
     /// The time by which a call is judged that came at a time of the clock.
@@ -99,14 +103,8 @@ impl<A: Algorithm> Limiter for Keyed<A> {
     }
 
     fn decide_with_receipt(&self, request: Request) -> (Decided, Receipt) {
-        let (now, mut result, mut charge) = (self.time_of(request.time()), None, None);
-        self.store.hold((request.key().0, now, request.costs()), &mut |held| {
-            if held.decide().allowed() {
-                charge = held.receipt();
-            }
-            result = Some(*held.said());
-        });
-        let result = result.unwrap_or_else(RateLimitResult::unlimited);
+        let call = (request.key().0, self.time_of(request.time()), request.costs());
+        let (result, charge) = decide_once(|then| self.store.hold(call, then));
         let receipt = Receipt::of(charge.into_iter().collect(), &self.environment);
         (result.possible_at(request.costs()), receipt)
     }
@@ -118,20 +116,8 @@ impl<A: Algorithm> Limiter for Keyed<A> {
 
     fn wait_behind(&self, before: &[u64], request: Request) -> Result<Option<Duration>, CallError> {
         let result = self.look(request)?;
-        if !result.allowed() && result.retry_after_ms().is_none() {
-            return Ok(None);
-        }
-        let (algorithm, mut state, start) =
-            self.store.snapshot(request.key().0, self.time_of(request.time()));
-        let mut now = start;
-        for cost in before.iter().chain([&request.costs()]) {
-            // One that is above a lowered limit will be told so, and takes nothing.
-            let Ok(cost) = u32::try_from(*cost) else { continue };
-            if cost <= algorithm.limit() {
-                now = serve(&algorithm, &mut state, (now, cost));
-            }
-        }
-        Ok(Some(Duration::from_nanos(now.nanos_since(start))))
+        let snapshot = self.store.snapshot(request.key().0, self.time_of(request.time()));
+        Ok(wait_in_line(&result, snapshot, before.iter().copied().chain([request.costs()])))
     }
 
     fn key(&self, name: &str) -> Key {
@@ -176,6 +162,41 @@ impl<A: Algorithm> Limiter for Keyed<A> {
     fn allow(&self, name: &str) -> RateLimitResult {
         self.store.decide((self.key(name).0, 1), || self.time_of(None), |result| result)
     }
+}
+
+/// Decides a call while its key is held, and says what was charged.
+pub(crate) fn decide_once(
+    hold: impl FnOnce(&mut dyn FnMut(&mut dyn Held)),
+) -> (RateLimitResult, Option<Charge>) {
+    let (mut result, mut charge) = (RateLimitResult::unlimited(), None);
+    hold(&mut |held| {
+        if held.decide().allowed() {
+            charge = held.receipt();
+        }
+        result = *held.said();
+    });
+    (result, charge)
+}
+
+/// How long the last of these costs waits that are served one after another, from a key's state on; `None` where the
+/// key was told that no wait is known.
+pub(crate) fn wait_in_line<A: Algorithm>(
+    told: &RateLimitResult,
+    (algorithm, mut state, start): (A, A::State, Time),
+    costs: impl Iterator<Item = u64>,
+) -> Option<Duration> {
+    if !told.allowed() && told.retry_after_ms().is_none() {
+        return None;
+    }
+    let mut now = start;
+    for cost in costs {
+        // One that is above a lowered limit will be told so, and takes nothing.
+        let Ok(cost) = u32::try_from(cost) else { continue };
+        if cost <= algorithm.limit() {
+            now = serve(&algorithm, &mut state, (now, cost));
+        }
+    }
+    Some(Duration::from_nanos(now.nanos_since(start)))
 }
 
 /// Charges a call as soon as it may proceed, whole milliseconds from `now` on, and says when that is.

@@ -25,7 +25,7 @@
 //! `tollgate-config`.
 //!
 //! An endpoint may have several limits, of any algorithms, by client, by tenant and for all together, which are charged
-//! all or none: see [`Policy`] and [`Limit`].
+//! all or none: see [`Policy`] and [`Limit`]. Clients may be on plans with limits of their own: see [`Policy::plan`].
 //!
 //! # Which algorithm
 //! | algorithm | worst case in any window W | bytes a key | when |
@@ -42,8 +42,8 @@
 //!
 //! # What holds
 //! - **Never over.** No threads, clock, flood or reload make a limiter admit more than its algorithm's worst case.
-//!   (Across one reload, at most the larger of the two limits at once; [`OnFull::Admit`] gives this up when the table
-//!   is full.)
+//!   (Across plans, at most what the larger of them gives, and across one reload, at most the larger of the two limits
+//!   at once; [`OnFull::Admit`] gives this up when the table is full.)
 //! - **Truthful.** Who waits [`retry_after_ms`](RateLimitResult::retry_after_ms) is admitted, and a millisecond
 //!   sooner is not, if nobody else uses the key.
 //! - **A denial costs nothing.** It changes neither what is allowed next nor when.
@@ -61,6 +61,7 @@
 //! | a bucket's capacity, a window's requests | 4,294,967,295; 1,000,000 for a log | refused |
 //! | a bucket's rate | 10^9 a second; a refill within 100 years | refused |
 //! | a window | 366 days | refused |
+//! | plans | [32](Config::PLANS_MAX) | refused |
 //! | limits that decide one call | [16](Policy::LIMITS_MAX) | refused |
 //! | time | 481 years from the clock's origin | stands still |
 //!
@@ -71,6 +72,8 @@
 //! by a [`ReloadReport`] what became of their state.
 
 pub mod algorithm;
+mod any_algorithm;
+mod by_plan;
 mod clock;
 mod concurrency;
 mod config;
@@ -78,6 +81,7 @@ mod decision;
 mod endpoints;
 mod explain;
 mod factory;
+mod joining;
 mod joint;
 mod key;
 mod keyed;
@@ -85,18 +89,25 @@ mod limit;
 mod limit_name;
 mod limiter;
 mod member;
+mod misfits;
 mod outright;
 mod parameters;
 mod penalty;
+mod planned;
+mod plans;
 mod policy;
 mod rate;
 mod rate_limiter;
 mod receipt;
 mod reload;
 mod routes;
+mod rule;
 mod store;
+mod succession;
 mod summary;
+mod tables;
 mod tally;
+mod viewed;
 mod wall_clock;
 mod wide;
 
@@ -104,28 +115,32 @@ pub use algorithm::{
     Algorithm, CalendarWindow, CarriedOver, FixedWindow, IntoAlgorithm, Offset, Period,
     SlidingWindowCounter, SlidingWindowLog, Timeline, TokenBucket,
 };
+pub use any_algorithm::AnyAlgorithm;
 pub use clock::{Clock, ManualClock, MonotonicClock, Time};
 pub use concurrency::{Concurrency, Permit};
-pub use config::{Config, ConfigBuilder, LimiterConfig, OnFull, unknown_shared_limit};
+pub use config::{Config, ConfigBuilder, LimiterConfig, OnFull};
 pub use decision::{CallError, CostExceedsLimit, Decision, RateLimitResult, Reason, TenantMissing};
 pub use endpoints::LimitCounts;
-pub use explain::{Explained, Explanation, Matched};
-pub use factory::{AnyAlgorithm, LimiterFactory};
+pub use explain::{Explained, Explanation, Matched, OnPlan};
+pub use factory::LimiterFactory;
 pub use key::{Key, KeyHasher};
 pub use keyed::{Keyed, SlidingWindowLogLimiter, TokenBucketLimiter};
 pub use limit::{Limit, Mode, Scope};
 pub use limiter::{Decided, DecidedEach, Environment, LimitResult, Limiter, Request};
+pub use misfits::unknown_shared_limit;
 pub use parameters::{
     Fault, Faults, ParameterReader, Parameters, Value, nearest_name, unknown_field,
 };
+pub use plans::unknown_plan;
 pub use policy::Policy;
 pub use rate::{Rate, RateError};
 pub use rate_limiter::{Call, RateLimiter, RateLimiterBuilder};
 pub use receipt::Receipt;
 pub use reload::{Change, LimitChange, ReloadReport};
 pub use routes::{EndpointFault, endpoint_faults};
+pub use rule::Rule;
 pub use store::{Counts, ResetReport};
-pub use summary::{LimiterSummary, Owner, PolicyKind, PolicySummary};
+pub use summary::{AppliesTo, LimiterSummary, Owner, PolicyKind, PolicySummary, RuleSummary};
 pub use wall_clock::{SystemWallClock, WallClock};
 
 /// What the fuzzer hands its bytes to.

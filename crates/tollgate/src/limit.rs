@@ -154,4 +154,11 @@ impl ValidLimit {
     pub(crate) fn alone(entry: Arc<str>, limiter: ValidLimiter) -> Self {
         Self { name: entry, limiter, scope: Scope::Client, mode: Mode::Enforce, was: None }
     }
+
+    /// Whether a client that comes under this limit from the other one goes on with what it has used.
+    pub(crate) fn goes_on_as(&self, other: &Self) -> bool {
+        self.name == other.name
+            && self.scope == other.scope
+            && self.limiter.algorithm.is_like(&other.limiter.algorithm)
+    }
 }

@@ -10,7 +10,7 @@ use parking_lot::RwLock;
 /// # Memory
 /// A name takes its bytes once, however many results, endpoints and reloads use it, and is never given back: what is
 /// kept is bounded by the distinct names a process has ever loaded.
-#[derive(Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct LimitName(u32);
 
 static NAMES: RwLock<Names> = RwLock::new(Names { texts: Vec::new(), numbers: BTreeMap::new() });

@@ -11,6 +11,7 @@ use crate::concurrency::Permit;
 use crate::decision::{CallError, CostExceedsLimit, RateLimitResult};
 use crate::key::{Key, KeyHasher};
 use crate::limit::{Mode, Scope};
+use crate::plans::PlanName;
 use crate::receipt::Receipt;
 use crate::store::{Counts, ResetReport};
 use crate::wall_clock::{SystemWallClock, WallClock, WallClockSource};
@@ -88,6 +89,7 @@ const EVERYBODY: Key = Key(1);
 pub struct Request {
     key: Key,
     tenant: Option<Key>,
+    plan: PlanName,
     cost: u64,
     /// Whether the caller said what it costs.
     is_priced: bool,
@@ -97,7 +99,7 @@ pub struct Request {
 impl Request {
     /// A call of cost 1, or of what its endpoint [costs](crate::Policy::cost), now.
     pub const fn new(key: Key) -> Self {
-        Self { key, tenant: None, cost: 1, is_priced: false, at: None }
+        Self { key, tenant: None, plan: PlanName::NONE, cost: 1, is_priced: false, at: None }
     }
 
     /// With another cost. A cost of 0 only looks.
@@ -121,6 +123,16 @@ impl Request {
     #[must_use]
     pub const fn tenant(self, tenant: Key) -> Self {
         Self { tenant: Some(tenant), ..self }
+    }
+
+    /// Of a client on a plan, unless the operator gave it another.
+    pub(crate) const fn on_plan(self, plan: PlanName) -> Self {
+        Self { plan, ..self }
+    }
+
+    /// The plan that is named.
+    pub(crate) fn plan(&self) -> Option<PlanName> {
+        Some(self.plan).filter(|plan| *plan != PlanName::NONE)
     }
 
     /// Whose call it is.
@@ -258,6 +270,12 @@ pub trait Limiter: Any + Debug + Send + Sync {
         Ok(if result.allowed() { Some(Duration::ZERO) } else { wait })
     }
 
+    /// A call of cost 1 by the client of this name. Where plans go by the beginning of a name it is on that plan, as a
+    /// request of the client's [key](Self::key) alone is not.
+    fn request(&self, name: &str) -> Request {
+        Request::new(self.key(name))
+    }
+
     /// The key of a name, to ask with more than once.
     fn key(&self, name: &str) -> Key;
 
@@ -280,7 +298,7 @@ pub trait Limiter: Any + Debug + Send + Sync {
     /// Whether a call of cost 1 may proceed now. It names no tenant: where a limit needs one, it is denied, with
     /// [`Reason::TenantMissing`](crate::Reason::TenantMissing).
     fn allow(&self, name: &str) -> RateLimitResult {
-        self.decide(Request::new(self.key(name))).unwrap_or_else(|error| error.result())
+        self.decide(self.request(name)).unwrap_or_else(|error| error.result())
     }
 
     /// Whether a call of this cost may proceed now: charged whole or not at all.
@@ -289,26 +307,25 @@ pub trait Limiter: Any + Debug + Send + Sync {
     /// When the cost is above the limit; nothing is charged. The lack of a tenant is a denial, as for
     /// [`allow`](Self::allow).
     fn allow_n(&self, name: &str, cost: u64) -> Result<RateLimitResult, CostExceedsLimit> {
-        self.decide(Request::new(self.key(name)).cost(cost)).or_else(CallError::of_cost)
+        self.decide(self.request(name).cost(cost)).or_else(CallError::of_cost)
     }
 
     /// Whether a call of cost 1 would be allowed now, and the key's figures, without charging it.
     fn peek(&self, name: &str) -> RateLimitResult {
-        self.look(Request::new(self.key(name))).unwrap_or_else(|error| error.result())
+        self.look(self.request(name)).unwrap_or_else(|error| error.result())
     }
 
     /// Decides a batch in order, at one reading of the clock: names with their costs.
     fn allow_many(&self, calls: &[(&str, u64)]) -> Vec<Decided> {
         let now = self.now();
-        let request = |(name, cost): &(&str, u64)| Request::new(self.key(name)).cost(*cost).at(now);
+        let request = |(name, cost): &(&str, u64)| self.request(name).cost(*cost).at(now);
         self.decide_many(&calls.iter().map(request).collect::<Vec<_>>())
     }
 
     /// Decides a batch in order, each call at a time of its own.
     fn allow_many_at(&self, calls: &[(&str, u64, Time)]) -> Vec<Decided> {
-        let request = |(name, cost, time): &(&str, u64, Time)| {
-            Request::new(self.key(name)).cost(*cost).at(*time)
-        };
+        let request =
+            |(name, cost, time): &(&str, u64, Time)| self.request(name).cost(*cost).at(*time);
         self.decide_many(&calls.iter().map(request).collect::<Vec<_>>())
     }
 

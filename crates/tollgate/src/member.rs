@@ -2,12 +2,14 @@
 //! when all agree.
 
 use std::fmt::Debug;
+use std::sync::Arc;
 
 use crate::algorithm::Algorithm;
 use crate::clock::Time;
 use crate::key::Key;
 use crate::keyed::Keyed;
 use crate::limiter::Limiter;
+use crate::planned::TermsOf;
 use crate::store::Held;
 
 /// What a limiter among several is asked: about which key, when by the clock, at what cost.
@@ -27,6 +29,11 @@ pub(crate) trait Member: Limiter + Debug {
 
     /// Hands the key on while its lock is held. It is judged at the time asked for on the limiter's own timeline.
     fn hold(&self, asked: Asked, then: &mut dyn FnMut(&mut dyn Held));
+
+    /// The same keys as one of several sets of parameters judges them; `None` where there is but one.
+    fn seen_by(&self, _of: TermsOf) -> Option<Arc<dyn Member>> {
+        None
+    }
 }
 
 impl<A: Algorithm> Member for Keyed<A> {

@@ -131,6 +131,10 @@ impl Limiter for Entrance {
         limiter.wait_behind(before, request)
     }
 
+    fn request(&self, name: &str) -> Request {
+        self.others.request(name)
+    }
+
     fn key(&self, name: &str) -> Key {
         self.unlimited.key(name)
     }

@@ -5,10 +5,12 @@ use std::ops::RangeInclusive;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::config::LimiterConfig;
-use crate::limit::{Limit, ValidLimit};
+use crate::clock::Time;
+use crate::limit::Limit;
 use crate::parameters::{Fault, Faults};
 use crate::penalty::{DENIALS, Penalty};
+use crate::rule::{Rule, ValidRule};
+use crate::summary::AppliesTo;
 
 /// What an endpoint gets. Most often one limit, which any algorithm or [`LimiterConfig`] turns into; else several that
 /// are charged all or none, or a word for the extremes.
@@ -37,18 +39,20 @@ use crate::penalty::{DENIALS, Penalty};
 #[derive(Clone, Debug)]
 pub struct Policy {
     rule: Rule,
+    plans: Vec<(String, Rule)>,
+    overrides: Vec<Override>,
     uses: Vec<String>,
     exempt: Vec<String>,
     cost: u64,
     penalty: Option<(u64, Duration)>,
 }
 
+/// What one client gets instead.
 #[derive(Clone, Debug)]
-enum Rule {
-    One(LimiterConfig),
-    Limits(Vec<Limit>),
-    Unlimited,
-    Deny,
+struct Override {
+    client: String,
+    until: Option<Time>,
+    rule: Rule,
 }
 
 impl Policy {
@@ -60,21 +64,68 @@ impl Policy {
 
     /// Several limits that decide together: a call is charged to all or, where one denies, to none.
     pub fn limits(limits: impl IntoIterator<Item = Limit>) -> Self {
-        Self::of(Rule::Limits(limits.into_iter().collect()))
+        Rule::limits(limits).into()
     }
 
     /// No limit at all: not even those that hold for every endpoint.
     pub fn unlimited() -> Self {
-        Self::of(Rule::Unlimited)
+        Rule::unlimited().into()
     }
 
     /// Nobody may call; nothing is counted but the denials.
     pub fn deny() -> Self {
-        Self::of(Rule::Deny)
+        Rule::deny().into()
     }
 
-    fn of(rule: Rule) -> Self {
-        Self { rule, uses: Vec::new(), exempt: Vec::new(), cost: 1, penalty: None }
+    /// What clients on a plan get instead of the endpoint's own limits. The plan is one of the
+    /// [config's](crate::ConfigBuilder::plans); clients on a plan that is not named here get the endpoint's own.
+    ///
+    /// A client that changes plan keeps what it has used of each limit whose name and algorithm both have: nothing is
+    /// won by going to and fro. The limits of such a name are one table of keys, with an account for each plan, so
+    /// they have one bound.
+    ///
+    /// ```
+    /// use tollgate::{Call, Config, Policy, RateLimiter, TokenBucket};
+    ///
+    /// let search = Policy::from(TokenBucket::per_minute(10)).plan("pro", TokenBucket::per_minute(1_000));
+    /// let config = Config::builder()
+    ///     .plans(["free", "pro"])
+    ///     .client("alice", "pro")
+    ///     .default(search)
+    ///     .build()?;
+    /// let limiter = RateLimiter::new(config);
+    ///
+    /// assert_eq!(limiter.allow("alice", "/search").limit(), 1_000);
+    /// assert_eq!(limiter.allow("bob", "/search").limit(), 10);
+    /// let call = Call::new("bob", "/search").plan("pro");
+    /// assert_eq!(limiter.decide(&call)?.remaining(), 998);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn plan(mut self, plan: impl Into<String>, rule: impl Into<Rule>) -> Self {
+        self.plans.push((plan.into(), rule.into()));
+        self
+    }
+
+    /// What one client gets instead, whatever its plan.
+    #[must_use]
+    pub fn override_for(mut self, client: impl Into<String>, rule: impl Into<Rule>) -> Self {
+        self.overrides.push(Override { client: client.into(), until: None, rule: rule.into() });
+        self
+    }
+
+    /// The same until a time of day, counted from 1970 as by the [`WallClock`](crate::WallClock), by which it goes: if
+    /// that steps back, it holds again.
+    #[must_use]
+    pub fn override_until(
+        mut self,
+        client: impl Into<String>,
+        until: Time,
+        rule: impl Into<Rule>,
+    ) -> Self {
+        let (client, until) = (client.into(), Some(until));
+        self.overrides.push(Override { client, until, rule: rule.into() });
+        self
     }
 
     /// Also this limit, of those that endpoints share. Used twice, it is charged once for both.
@@ -110,12 +161,8 @@ impl Policy {
     /// # Errors
     /// Every fault of its limits.
     pub(crate) fn check(self, entry: &str) -> Result<ValidPolicy, Faults> {
-        let rule = match self.rule {
-            Rule::Unlimited => ValidRule::Unlimited,
-            Rule::Deny => ValidRule::Deny,
-            Rule::One(limiter) => ValidRule::One(ValidLimit::alone(entry.into(), limiter.check()?)),
-            Rule::Limits(limits) => ValidRule::Limits(check_limits(limits)?),
-        };
+        let rule = self.rule.check(entry)?;
+        let (plans, overrides) = check_others((self.plans, self.overrides), entry)?;
         let shared = |names: Vec<String>| names.into_iter().map(Into::into).collect();
         let penalty =
             self.penalty.map(|(denials, time)| Penalty::new(denials, time)).transpose()?;
@@ -124,44 +171,63 @@ impl Policy {
             return Err(Fault::of_field("cost", message).into());
         }
         let (uses, exempt) = (shared(self.uses), shared(self.exempt));
-        Ok(ValidPolicy { rule, uses, exempt, cost: self.cost, penalty })
+        Ok(ValidPolicy { rule, plans, overrides, uses, exempt, cost: self.cost, penalty })
     }
 }
 
-impl<T: Into<LimiterConfig>> From<T> for Policy {
-    fn from(limiter: T) -> Self {
-        Self::of(Rule::One(limiter.into()))
+impl<T: Into<Rule>> From<T> for Policy {
+    fn from(rule: T) -> Self {
+        Self {
+            rule: rule.into(),
+            plans: Vec::new(),
+            overrides: Vec::new(),
+            uses: Vec::new(),
+            exempt: Vec::new(),
+            cost: 1,
+            penalty: None,
+        }
     }
 }
 
-/// Checks limits that stand in one list.
+/// Checks what plans and single clients get instead.
 ///
 /// # Errors
-/// Every fault of each, and names given twice.
-pub(crate) fn check_limits(limits: Vec<Limit>) -> Result<Vec<ValidLimit>, Faults> {
-    let mut faults = Vec::new();
-    let mut valid: Vec<ValidLimit> = Vec::new();
-    for limit in limits {
-        match limit.check() {
-            Ok(limit) => valid.push(limit),
-            Err(found) => faults.extend(found.iter().cloned()),
+/// Every fault of their limits, and whoever is given twice.
+fn check_others(
+    (plans, overrides): (Vec<(String, Rule)>, Vec<Override>),
+    entry: &str,
+) -> Result<(Vec<ValidPlan>, Vec<ValidOverride>), Faults> {
+    let (mut faults, mut seen) = (Vec::new(), BTreeSet::new());
+    let mut check = |subject: String, rule: Rule| {
+        let within = |fault: &Fault| fault.clone().within(&subject);
+        let checked = rule.check(entry);
+        let checked = checked.map_err(|found| faults.extend(found.iter().map(within))).ok();
+        if !seen.insert(subject.clone()) {
+            faults.push(Fault::of_entry(format!("{subject} is given twice; keep one")));
         }
+        checked
+    };
+    let mut valid_plans = Vec::new();
+    for (plan, rule) in plans {
+        let rule = check(format!("plan {plan:?}"), rule);
+        valid_plans.extend(rule.map(|rule| ValidPlan { name: plan.into(), rule }));
     }
-    let mut seen = BTreeSet::new();
-    for limit in &valid {
-        if !seen.insert(&*limit.name) {
-            let message = format!("limit {:?} is given twice; keep one", limit.name);
-            faults.push(Fault::of_field("name", message));
-        }
+    let mut valid_overrides = Vec::new();
+    for Override { client, until, rule } in overrides {
+        let rule = check(format!("override of client {client:?}"), rule);
+        let client = client.into();
+        valid_overrides.extend(rule.map(|rule| ValidOverride { client, until, rule }));
     }
     Faults::check(faults)?;
-    Ok(valid)
+    Ok((valid_plans, valid_overrides))
 }
 
 /// A [`Policy`] that was checked.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct ValidPolicy {
     pub(crate) rule: ValidRule,
+    pub(crate) plans: Vec<ValidPlan>,
+    pub(crate) overrides: Vec<ValidOverride>,
     /// The names of shared limits, in order; one named twice is charged for both.
     pub(crate) uses: Vec<Arc<str>>,
     /// Clients without limits.
@@ -171,27 +237,32 @@ pub(crate) struct ValidPolicy {
     pub(crate) penalty: Option<Penalty>,
 }
 
+/// What clients on a plan get.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum ValidRule {
-    /// One limit without a name of its own.
-    One(ValidLimit),
-    Limits(Vec<ValidLimit>),
-    Unlimited,
-    Deny,
+pub(crate) struct ValidPlan {
+    pub(crate) name: Arc<str>,
+    pub(crate) rule: ValidRule,
+}
+
+/// What one client gets.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct ValidOverride {
+    pub(crate) client: Arc<str>,
+    pub(crate) until: Option<Time>,
+    pub(crate) rule: ValidRule,
 }
 
 impl ValidPolicy {
-    /// The limits of its own, without those that are shared.
-    pub(crate) fn own(&self) -> &[ValidLimit] {
-        match &self.rule {
-            ValidRule::One(limit) => std::slice::from_ref(limit),
-            ValidRule::Limits(limits) => limits,
-            ValidRule::Unlimited | ValidRule::Deny => &[],
-        }
+    /// Whether all clients are under the same rule.
+    pub(crate) const fn is_the_same_for_all(&self) -> bool {
+        self.plans.is_empty() && self.overrides.is_empty()
     }
 
-    /// Whether limits decide at all.
-    pub(crate) const fn counts(&self) -> bool {
-        matches!(self.rule, ValidRule::One(_) | ValidRule::Limits(_))
+    /// Each rule with those it is for: first everybody, then plans, then single clients.
+    pub(crate) fn rules(&self) -> impl Iterator<Item = (AppliesTo<'_>, &ValidRule)> {
+        let plans = self.plans.iter().map(|plan| (AppliesTo::Plan(&plan.name), &plan.rule));
+        let clients =
+            self.overrides.iter().map(|other| (AppliesTo::Client(&other.client), &other.rule));
+        std::iter::once((AppliesTo::Everybody, &self.rule)).chain(plans).chain(clients)
     }
 }

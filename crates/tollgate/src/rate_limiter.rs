@@ -63,6 +63,7 @@ pub struct Call<'a> {
     client: &'a str,
     endpoint: &'a str,
     tenant: Option<&'a str>,
+    plan: Option<&'a str>,
     cost: Option<u64>,
     at: Option<Time>,
 }
@@ -70,7 +71,7 @@ pub struct Call<'a> {
 impl<'a> Call<'a> {
     /// A call of cost 1, or of what the endpoint [costs](crate::Policy::cost), now.
     pub const fn new(client: &'a str, endpoint: &'a str) -> Self {
-        Self { client, endpoint, tenant: None, cost: None, at: None }
+        Self { client, endpoint, tenant: None, plan: None, cost: None, at: None }
     }
 
     /// With another cost. A cost of 0 only looks.
@@ -97,6 +98,17 @@ impl<'a> Call<'a> {
         Self { tenant: Some(tenant), ..self }
     }
 
+    /// Of a client that is on this plan, unless the config puts this very client on another. A plan that the config
+    /// does not know is as good as none, and is [counted](RateLimiter::unknown_plans).
+    #[must_use]
+    pub const fn plan(self, plan: &'a str) -> Self {
+        Self { plan: Some(plan), ..self }
+    }
+
+    pub(crate) const fn plan_name(&self) -> Option<&'a str> {
+        self.plan
+    }
+
     /// The client's name.
     pub const fn client_name(&self) -> &'a str {
         self.client
@@ -115,7 +127,8 @@ impl<'a> Call<'a> {
         self.cost
     }
 
-    fn request(&self, hasher: &KeyHasher) -> Request {
+    #[inline]
+    pub(crate) fn request(&self, hasher: &KeyHasher) -> Request {
         let request = Request::new(hasher.key(self.client));
         let request = match self.cost {
             Some(cost) => request.cost(cost),
@@ -216,20 +229,29 @@ impl RateLimiter {
     /// When the cost is above the endpoint's limit, or one of its limits counts by tenant and the call names none;
     /// nothing is charged.
     pub fn decide(&self, call: &Call<'_>) -> Decided {
-        let request = self.request(call);
-        self.endpoints.load().find(call.endpoint).decide(request)
+        let endpoints = self.endpoints.load();
+        let request = endpoints.request(call, self.environment.hasher());
+        endpoints.find(call.endpoint).decide(request)
     }
 
     /// The same, with what each of the endpoint's limits says.
     pub fn decide_each(&self, call: &Call<'_>) -> DecidedEach {
-        let request = self.request(call);
-        self.endpoints.load().find(call.endpoint).decide_each(request)
+        let endpoints = self.endpoints.load();
+        let request = endpoints.request(call, self.environment.hasher());
+        endpoints.find(call.endpoint).decide_each(request)
     }
 
     /// The same, with a receipt by which the charge can be given back.
     pub fn decide_with_receipt(&self, call: &Call<'_>) -> (Decided, Receipt) {
-        let request = self.request(call);
-        self.endpoints.load().find(call.endpoint).decide_with_receipt(request)
+        let endpoints = self.endpoints.load();
+        let request = endpoints.request(call, self.environment.hasher());
+        endpoints.find(call.endpoint).decide_with_receipt(request)
+    }
+
+    /// A call as its endpoint's [`limiter`](Self::limiter) is asked it, for those who ask that themselves: with its
+    /// keys, and the plan it names or that goes by the client's name.
+    pub fn request(&self, call: &Call<'_>) -> Request {
+        self.endpoints.load().request(call, self.environment.hasher())
     }
 
     /// What a call costs: what it says, or else what its endpoint costs.
@@ -259,8 +281,9 @@ impl RateLimiter {
     /// # Errors
     /// As [`decide`](Self::decide).
     pub fn acquire_for(&self, call: &Call<'_>) -> Result<Permit, CallError> {
-        let request = self.request(call);
-        self.endpoints.load().find(call.endpoint).acquire(request)
+        let endpoints = self.endpoints.load();
+        let request = endpoints.request(call, self.environment.hasher());
+        endpoints.find(call.endpoint).acquire(request)
     }
 
     /// Decides a batch in order, with the same answers as one by one; calls without a time share one reading of the
@@ -273,7 +296,7 @@ impl RateLimiter {
         for few in calls.chunks(PREFETCHED_AT_ONCE) {
             asked.extend(few.iter().map(|call| {
                 let limiter = endpoints.find(call.endpoint);
-                let request = self.request(call).or_at(now);
+                let request = endpoints.request(call, self.environment.hasher()).or_at(now);
                 limiter.prefetch(request.key());
                 (limiter, request)
             }));
@@ -292,8 +315,9 @@ impl RateLimiter {
     /// # Errors
     /// As [`decide`](Self::decide).
     pub fn look(&self, call: &Call<'_>) -> Decided {
-        let request = self.request(call);
-        self.endpoints.load().find(call.endpoint).look(request)
+        let endpoints = self.endpoints.load();
+        let request = endpoints.request(call, self.environment.hasher());
+        endpoints.find(call.endpoint).look(request)
     }
 
     /// Whether a call of cost 1 would be allowed now, and the client's figures, without charging it.
@@ -304,11 +328,6 @@ impl RateLimiter {
     /// Forgets what a client has used of an endpoint's quota (of the default's, where the endpoint is not listed).
     pub fn reset(&self, client: &str, endpoint: &str) -> ResetReport {
         self.endpoints.load().find(endpoint).reset(client)
-    }
-
-    /// What [`limiter`](Self::limiter)s are asked about a call.
-    pub fn request(&self, call: &Call<'_>) -> Request {
-        call.request(self.environment.hasher())
     }
 
     /// The key of a client's name, to ask [`limiter`](Self::limiter)s with more than once.
@@ -340,6 +359,11 @@ impl RateLimiter {
     /// of the endpoints in the order of the config, then those that are shared.
     pub fn limit_counts(&self) -> Vec<LimitCounts> {
         self.endpoints.load().limit_counts()
+    }
+
+    /// How many calls named a plan that the config in force did not know. They were decided as if they named none.
+    pub fn unknown_plans(&self) -> u64 {
+        self.endpoints.load().unknown_plans()
     }
 
     /// Changes the limits while decisions go on, and loses nothing that clients have used up where the algorithm stays.

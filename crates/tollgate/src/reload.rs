@@ -1,6 +1,8 @@
 //! What a reload kept, changed and lost.
 
-use crate::summary::Owner;
+use std::sync::Arc;
+
+use crate::summary::{AppliesTo, Owner};
 
 /// What became of one limit's state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -8,7 +10,8 @@ use crate::summary::Owner;
 pub enum Change {
     /// Nothing changed: everything is kept bit for bit.
     Kept,
-    /// The limits changed and the algorithm did not: every key keeps its debt, up to the new limit.
+    /// The limits changed and the algorithm did not: every key keeps its debt, up to the new limit. So it is for a plan
+    /// that is new where others have a limit of that name: each client goes on from what it has used.
     Changed {
         /// Keys, and overflow cells, whose debt was above the new limit; what was above it is forgiven.
         forgiven: u64,
@@ -40,7 +43,36 @@ pub struct ReloadReport {
 struct Recorded {
     owner: OwnerName,
     limit: Option<String>,
+    applies_to: AppliesToName,
     change: Change,
+}
+
+/// An [`AppliesTo`] with its name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum AppliesToName {
+    Everybody,
+    Plan(Arc<str>),
+    Client(Arc<str>),
+}
+
+impl From<AppliesTo<'_>> for AppliesToName {
+    fn from(applies_to: AppliesTo<'_>) -> Self {
+        match applies_to {
+            AppliesTo::Everybody => Self::Everybody,
+            AppliesTo::Plan(name) => Self::Plan(name.into()),
+            AppliesTo::Client(name) => Self::Client(name.into()),
+        }
+    }
+}
+
+impl<'a> From<&'a AppliesToName> for AppliesTo<'a> {
+    fn from(name: &'a AppliesToName) -> Self {
+        match name {
+            AppliesToName::Everybody => Self::Everybody,
+            AppliesToName::Plan(name) => Self::Plan(name),
+            AppliesToName::Client(name) => Self::Client(name),
+        }
+    }
 }
 
 /// An [`Owner`] with its name.
@@ -59,6 +91,8 @@ pub struct LimitChange<'a> {
     pub owner: Owner<'a>,
     /// Its name, `None` for an entry's only limit that was given none.
     pub limit: Option<&'a str>,
+    /// Whom it is for. Those of plans, and of single clients, are told apart.
+    pub applies_to: AppliesTo<'a>,
     /// What became of its state.
     pub change: Change,
 }
@@ -73,6 +107,7 @@ impl ReloadReport {
                 OwnerName::Shared => Owner::Shared,
             },
             limit: recorded.limit.as_deref(),
+            applies_to: (&recorded.applies_to).into(),
             change: recorded.change,
         })
     }
@@ -87,12 +122,18 @@ impl ReloadReport {
         })
     }
 
-    pub(crate) fn record(&mut self, owner: Owner<'_>, limit: Option<&str>, change: Change) {
+    pub(crate) fn record(
+        &mut self,
+        owner: Owner<'_>,
+        (limit, applies_to): (Option<&str>, &AppliesToName),
+        change: Change,
+    ) {
         let owner = match owner {
             Owner::Default => OwnerName::Default,
             Owner::Endpoint(name) => OwnerName::Endpoint(name.to_owned()),
             Owner::Shared => OwnerName::Shared,
         };
-        self.changes.push(Recorded { owner, limit: limit.map(str::to_owned), change });
+        let (limit, applies_to) = (limit.map(str::to_owned), applies_to.clone());
+        self.changes.push(Recorded { owner, limit, applies_to, change });
     }
 }

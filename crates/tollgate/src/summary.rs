@@ -1,24 +1,32 @@
 //! What a config says, to be read.
 
+use std::fmt;
 use std::time::Duration;
 
+use crate::any_algorithm::AnyAlgorithm;
+use crate::clock::Time;
 use crate::config::{Bounds, Config, OnFull};
-use crate::factory::AnyAlgorithm;
+use crate::key::{Key, KeyHasher};
 use crate::limit::{Mode, Scope, ValidLimit};
 use crate::penalty::Penalty;
-use crate::policy::{ValidPolicy, ValidRule};
+use crate::planned::TermsOf;
+use crate::plans::PlanName;
+use crate::policy::ValidPolicy;
+use crate::rule::ValidRule;
+use crate::tables::{Table, tables};
 
 impl Config {
     /// Every limit there is: the default's come first, then those of each endpoint in the order given, then those
-    /// that endpoints share. A policy that counts nothing has none.
+    /// that endpoints share. Of an endpoint those for everybody come first, then those of its plans, then those of
+    /// single clients. A policy that counts nothing has none.
     pub fn limiters(&self) -> impl Iterator<Item = LimiterSummary<'_>> {
-        let default = (Owner::Default, &self.default);
-        let named = self.endpoints.iter().map(|(name, policy)| (Owner::Endpoint(name), policy));
-        let own = std::iter::once(default).chain(named).flat_map(|(owner, policy)| {
-            let is_named = !matches!(policy.rule, ValidRule::One(_));
-            policy.own().iter().map(move |limit| LimiterSummary::of(owner, is_named, limit))
-        });
-        own.chain(self.shared.iter().map(|limit| LimiterSummary::of(Owner::Shared, true, limit)))
+        let own = self.policies().flat_map(|policy| policy.rules()).flat_map(RuleSummary::own);
+        own.chain(self.shared.iter().map(LimiterSummary::shared))
+    }
+
+    /// The names of the plans, in the order given.
+    pub fn plans(&self) -> impl Iterator<Item = &str> {
+        self.plans.names.iter().map(|name| &**name)
     }
 
     /// What every endpoint gets that is not listed.
@@ -60,24 +68,37 @@ impl<'a> PolicySummary<'a> {
         self.owner.endpoint()
     }
 
-    /// What answers for it.
+    /// What answers for it, for whoever is on no plan that it names.
     pub fn kind(&self) -> PolicyKind {
-        match self.policy.rule {
-            ValidRule::One(_) | ValidRule::Limits(_) => PolicyKind::Limits,
-            ValidRule::Unlimited => PolicyKind::Unlimited,
-            ValidRule::Deny => PolicyKind::Deny,
-        }
+        self.everybody().kind()
     }
 
-    /// The limits that decide: its own, then those it shares with others.
-    pub fn limits(&self) -> impl Iterator<Item = LimiterSummary<'a>> {
-        let (owner, is_named) = (self.owner, !matches!(self.policy.rule, ValidRule::One(_)));
-        let own = self.policy.own().iter();
-        let counts = self.policy.counts();
-        let uses = if counts { self.config.uses(self.policy) } else { Vec::new() };
-        own.map(move |limit| LimiterSummary::of(owner, is_named, limit)).chain(
-            uses.into_iter().map(|(limit, _)| LimiterSummary::of(Owner::Shared, true, limit)),
-        )
+    /// The limits that decide, for whoever is on no plan that it names: its own, then those it shares with others.
+    pub fn limits(&self) -> impl Iterator<Item = LimiterSummary<'a>> + use<'a> {
+        self.everybody().limits()
+    }
+
+    /// What everybody gets, then what the clients of each plan get instead, then what single clients do.
+    pub fn rules(&self) -> impl Iterator<Item = RuleSummary<'a>> + use<'a> {
+        let policy = *self;
+        let until = |applies_to| match applies_to {
+            AppliesTo::Client(client) => {
+                policy.policy.overrides.iter().find(|it| &*it.client == client)?.until
+            }
+            AppliesTo::Everybody | AppliesTo::Plan(_) => None,
+        };
+        let summary = move |(applies_to, rule)| RuleSummary {
+            policy,
+            applies_to,
+            until: until(applies_to),
+            rule,
+        };
+        self.policy.rules().map(summary)
+    }
+
+    pub(crate) fn everybody(&self) -> RuleSummary<'a> {
+        let (applies_to, rule) = (AppliesTo::Everybody, &self.policy.rule);
+        RuleSummary { policy: *self, applies_to, until: None, rule }
     }
 
     /// What a call costs that does not say.
@@ -92,20 +113,93 @@ impl<'a> PolicySummary<'a> {
 
     /// The same limits, each with how often a call is charged to it: as often as the entry names it.
     pub fn charges(&self) -> Vec<(LimiterSummary<'a>, u32)> {
-        let counts = self.policy.counts();
-        let uses = if counts { self.config.uses(self.policy) } else { Vec::new() };
-        let times = |limit: &LimiterSummary<'_>| {
-            let is_it = |(used, _): &&(&ValidLimit, u32)| {
-                limit.owner == Owner::Shared && Some(&*used.name) == limit.limit_name
-            };
-            uses.iter().find(is_it).map_or(1, |(_, times)| *times)
-        };
-        self.limits().map(|limit| (limit, times(&limit))).collect()
+        self.everybody().charges()
     }
 
     /// The clients that no limit holds for.
     pub fn exempt(&self) -> impl Iterator<Item = &'a str> {
         self.policy.exempt.iter().map(|client| &**client)
+    }
+}
+
+/// Whom a rule of an endpoint, or a limit of it, is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum AppliesTo<'a> {
+    /// Whoever has no other.
+    Everybody,
+    /// Those on a plan.
+    Plan(&'a str),
+    /// One client: an override.
+    Client(&'a str),
+}
+
+impl AppliesTo<'_> {
+    /// The same for the tables of keys.
+    pub(crate) fn terms(self, hasher: &KeyHasher) -> TermsOf {
+        match self {
+            Self::Everybody => TermsOf::Everybody,
+            Self::Plan(name) => TermsOf::Plan(PlanName::of(name)),
+            Self::Client(name) => TermsOf::Client(hasher.key(name)),
+        }
+    }
+}
+
+impl fmt::Display for AppliesTo<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Everybody => f.write_str("everybody"),
+            Self::Plan(name) => write!(f, "plan {name:?}"),
+            Self::Client(name) => write!(f, "override of client {name:?}"),
+        }
+    }
+}
+
+/// What a [`Config`] says of one endpoint for everybody, for the clients of a plan, or for one client.
+#[derive(Clone, Copy, Debug)]
+pub struct RuleSummary<'a> {
+    policy: PolicySummary<'a>,
+    applies_to: AppliesTo<'a>,
+    until: Option<Time>,
+    rule: &'a ValidRule,
+}
+
+impl<'a> RuleSummary<'a> {
+    /// Whom it is for.
+    pub const fn applies_to(&self) -> AppliesTo<'a> {
+        self.applies_to
+    }
+
+    /// Until what time of day it is for them, where it ends.
+    pub const fn until(&self) -> Option<Time> {
+        self.until
+    }
+
+    /// What answers for them.
+    pub const fn kind(&self) -> PolicyKind {
+        match self.rule {
+            ValidRule::One(_) | ValidRule::Limits(_) => PolicyKind::Limits,
+            ValidRule::Unlimited => PolicyKind::Unlimited,
+            ValidRule::Deny => PolicyKind::Deny,
+        }
+    }
+
+    /// The limits that decide: its own, then those that endpoints share.
+    pub fn limits(&self) -> impl Iterator<Item = LimiterSummary<'a>> + use<'a> {
+        self.charges().into_iter().map(|(limit, _)| limit)
+    }
+
+    /// The same limits, each with how often a call is charged to it: as often as the entry names it.
+    pub fn charges(&self) -> Vec<(LimiterSummary<'a>, u32)> {
+        let PolicySummary { config, policy, .. } = self.policy;
+        let uses = if self.rule.counts() { config.uses(policy) } else { Vec::new() };
+        let shared = uses.into_iter().map(|(limit, times)| (LimiterSummary::shared(limit), times));
+        self.own().map(|limit| (limit, 1)).chain(shared).collect()
+    }
+
+    /// Its own.
+    fn own(self) -> impl Iterator<Item = LimiterSummary<'a>> {
+        self.rule.own().iter().map(move |limit| LimiterSummary::own(&self, limit))
     }
 }
 
@@ -160,9 +254,24 @@ pub struct LimiterSummary<'a> {
     pub max_keys: u64,
     /// What happens beyond.
     pub on_full: OnFull,
+    /// Whom it is for.
+    pub applies_to: AppliesTo<'a>,
+    limit: &'a ValidLimit,
+    /// Where it may have a table together with limits of plans.
+    policy: Option<&'a ValidPolicy>,
 }
 
 impl<'a> LimiterSummary<'a> {
+    fn own(rule: &RuleSummary<'a>, limit: &'a ValidLimit) -> Self {
+        let PolicySummary { owner, policy, .. } = rule.policy;
+        let (applies_to, is_named) = (rule.applies_to, rule.rule.is_named());
+        Self { applies_to, policy: Some(policy), ..Self::of(owner, is_named, limit) }
+    }
+
+    fn shared(limit: &'a ValidLimit) -> Self {
+        Self::of(Owner::Shared, true, limit)
+    }
+
     fn of(owner: Owner<'a>, is_named: bool, limit: &'a ValidLimit) -> Self {
         Self {
             owner,
@@ -173,13 +282,53 @@ impl<'a> LimiterSummary<'a> {
             algorithm: &limit.limiter.algorithm,
             max_keys: limit.limiter.bounds.max_keys,
             on_full: limit.limiter.bounds.on_full,
+            applies_to: AppliesTo::Everybody,
+            limit,
+            policy: None,
         }
     }
 
-    /// The most bytes the table of keys and its overflow cells can take, without what states have on the heap.
+    /// Bytes a key takes in the table, without what its state has on the heap. Of limits of plans that have one table,
+    /// the first has the key and its account, and each other one more account.
+    pub fn bytes_per_key(&self) -> usize {
+        match self.shared_table() {
+            Some(table) if std::ptr::eq(table.first, self.limit) => {
+                let alone = AnyAlgorithm::of_plans(&[(TermsOf::Everybody, self.algorithm)]);
+                alone.map_or(0, |alone| alone.bytes_per_key())
+            }
+            Some(_) => self.algorithm.bytes_per_account(),
+            None => self.algorithm.bytes_per_key(),
+        }
+    }
+
+    /// The most bytes the table of keys and its overflow cells can take, without what states have on the heap. Of
+    /// limits of plans that have one table, the first has all of it.
     pub fn table_bytes_max(&self) -> u64 {
-        let in_company = self.limit_name.is_some();
-        let bounds = Bounds { max_keys: self.max_keys, on_full: self.on_full, in_company };
-        self.algorithm.table_bytes_max(bounds)
+        let Some(table) = self.shared_table() else {
+            let in_company = self.limit_name.is_some();
+            return self.algorithm.table_bytes_max(Bounds { in_company, ..self.bounds() });
+        };
+        if !std::ptr::eq(table.first, self.limit) {
+            return 0;
+        }
+        // Clients are few, so one key stands for all of them.
+        let terms = |applies_to| match applies_to {
+            AppliesTo::Everybody => TermsOf::Everybody,
+            AppliesTo::Plan(name) => TermsOf::Plan(PlanName::of(name)),
+            AppliesTo::Client(_) => TermsOf::Client(Key(0)),
+        };
+        table.algorithm(terms).table_bytes_max(table.bounds())
+    }
+
+    const fn bounds(&self) -> Bounds {
+        Bounds { max_keys: self.max_keys, on_full: self.on_full, in_company: false }
+    }
+
+    /// The table it has together with others.
+    fn shared_table(&self) -> Option<Table<'a>> {
+        let policy = self.policy.filter(|policy| !policy.is_the_same_for_all())?;
+        let has_it =
+            |table: &Table<'_>| table.limits.iter().any(|(_, it)| std::ptr::eq(*it, self.limit));
+        tables(policy).into_iter().find(has_it).filter(|table| !table.is_plain())
     }
 }

@@ -110,7 +110,7 @@ fn a_body_that_cannot_be_read_is_refused_with_the_field_and_what_was_expected() 
         (br#"{"endpoint": "/x"}"#, "missing field `clientId`"),
         (
             br#"{"clientId": "alice", "endpoint": "/x", "costs": 1}"#,
-            "unknown field `costs`, expected one of `clientId`, `tenant`, `endpoint`, `cost`",
+            "unknown field `costs`, expected one of `clientId`, `tenant`, `plan`, `endpoint`, `cost`",
         ),
         (
             br#"{"clientId": "alice", "endpoint": "/x", "endpoint": "/y"}"#,
@@ -140,7 +140,10 @@ fn a_body_that_cannot_be_read_is_refused_with_the_field_and_what_was_expected() 
             br#"{"clientId": "alice", "endpoint": "/x", "cost": 18446744073709551616}"#,
             "expected a whole number from 0 to 18446744073709551615",
         ),
-        (b"7", "expected an object with `clientId`, `endpoint` and optionally `tenant` and `cost`"),
+        (
+            b"7",
+            "expected an object with `clientId`, `endpoint` and optionally `tenant`, `plan` and `cost`",
+        ),
         (br#"["alice", "/x"]"#, "[0]: invalid type: string \"alice\", expected an object with"),
         (br#"[["alice", "/x"]]"#, "[0]: invalid type: sequence, expected an object with"),
         (nested.as_bytes(), "[0]: invalid type: sequence"),

@@ -131,3 +131,101 @@ fn a_check_against_the_running_config_tells_what_would_keep_and_lose_state() {
     assert_eq!(finished.status, Some(1));
     assert!(finished.stderr.contains("`default` is 1"), "{}", finished.stderr);
 }
+
+const PLANS: &str = "
+plans: [free, pro]
+clients:
+  - { client: alice, plan: pro }
+  - { prefix: acme-, plan: pro }
+default:
+  limits: [{ name: calls, algorithm: TokenBucket, algoConfig: { capacity: 10, refill: 1/s } }]
+  plans:
+    pro: { limits: [{ name: calls, algorithm: TokenBucket, algoConfig: { capacity: 100, refill: 10/s } }] }
+  overrides:
+    - { client: bob, until: 2100-01-01T00:00:00Z, unlimited: true }
+    - { client: carol, until: 2001-01-01T00:00:00Z, deny: true }
+    - { client: dave, algorithm: FixedWindow, algoConfig: { maxRequests: 7, window: 1h } }
+";
+
+#[test]
+fn it_says_which_plan_the_client_is_on_and_by_whose_word() {
+    let file = ScratchFile::new("limits.yaml", PLANS);
+    let in_all = ["explain", "--config", file.name(), "--endpoint", "/x", "--client"];
+    for (options, parts) in [
+        (
+            &["alice", "--plan", "free"][..],
+            &["plan     pro: the client is on it by name\n", "110 in any second"][..],
+        ),
+        (
+            &["acme-1"],
+            &["plan     pro: the client's name begins with \"acme-\"\n", "110 in any second"],
+        ),
+        (&["erin", "--plan", "pro"], &["plan     pro: the call names it\n", "110 in any second"]),
+        (
+            &["erin", "--plan", "free"],
+            &[
+                "plan     free: the call names it; the entry gives it what it gives everybody\n",
+                "11 in any second",
+            ],
+        ),
+        (
+            &["acme-1", "--plan", "prö"],
+            &[
+                "name begins with \"acme-\" (no plan is called \"prö\", so the call is as one that names none)\n",
+            ],
+        ),
+        (&["erin", "--plan", "gold"], &["plan     no plan is called \"gold\"", "11 in any second"]),
+        (
+            &["bob"],
+            &[
+                "plan     whatever it is, the client has an override here, until 2100-01-01T00:00:00Z\n",
+                "none: ",
+            ],
+        ),
+        (&["carol"], &["limits   a call must pass all of these", "11 in any second"]),
+        (&["dave"], &["an override here, for good\n", "FixedWindow", "13 in any second"]),
+    ] {
+        let finished = run(in_all.iter().chain(options));
+        assert_eq!((finished.status, finished.stderr.as_str()), (Some(0), ""));
+        for part in parts {
+            assert!(finished.stdout.contains(part), "{part:?} is not in\n{}", finished.stdout);
+        }
+    }
+    let finished = run(in_all.iter().chain(&["erin"]));
+    assert!(!finished.stdout.contains("plan "), "{}", finished.stdout);
+}
+
+#[test]
+fn checks_tell_what_each_plan_gets_and_what_a_reload_makes_of_it() {
+    let running = ScratchFile::new("running.yaml", PLANS);
+    let finished = run(["check", running.name()]);
+    assert_eq!((finished.status, finished.stderr.as_str()), (Some(0), ""));
+    for part in [
+        "plan \"pro\"",
+        "override of client \"dave\"",
+        "default, override of client \"bob\": unlimited",
+    ] {
+        assert!(finished.stdout.contains(part), "{part} is not in\n{}", finished.stdout);
+    }
+    let next = PLANS
+        .replace("plans: [free, pro]", "plans: [pro, free]")
+        .replace("capacity: 100", "capacity: 200")
+        .replace(
+            "{ client: bob, until: 2100-01-01T00:00:00Z, unlimited: true }",
+            "{ client: bob, deny: true }",
+        );
+    let next = ScratchFile::new("next.yaml", next);
+    let finished = run(["check", "--against", running.name(), next.name()]);
+    let row = |part: &str| {
+        let mut lines = finished.stdout.lines();
+        lines
+            .find(|line| line.contains(part))
+            .unwrap_or_else(|| panic!("{}", finished.stdout))
+            .to_owned()
+    };
+    assert!(row("everybody").contains("kept: nothing changed"));
+    let pro = row("plan \"pro\"");
+    assert!(pro.contains("kept, under the new limit") && pro.contains("TokenBucket 200"), "{pro}");
+    assert!(row("\"dave\"").contains("kept: nothing changed"));
+    assert!(row("\"bob\"").contains("denied (was unlimited)"));
+}

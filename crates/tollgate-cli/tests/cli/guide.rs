@@ -107,6 +107,24 @@ fn guesses_are_counted_successes_given_back_and_those_who_go_on_locked_out() {
 }
 
 #[test]
+fn clients_get_what_their_plan_gives_and_win_nothing_by_changing_it() {
+    let (limiter, clock) = start("plans");
+    let (free, pro) = (Call::new("carol", "/x").plan("free"), Call::new("carol", "/x").plan("pro"));
+    assert_eq!(allowed(&limiter, &free, 15), (10, Some("minute")));
+    assert_eq!(allowed(&limiter, &pro, 1_000), (990, Some("minute")));
+    assert_eq!(allowed(&limiter, &free, 1), (0, Some("day")));
+    clock.advance(Duration::from_secs(60));
+    assert_eq!(allowed(&limiter, &free, 1), (0, Some("day")));
+    assert_eq!(allowed(&limiter, &pro, 1_001), (1_000, Some("minute")));
+    assert_eq!(allowed(&limiter, &Call::new("alice", "/x").plan("free"), 1_001).0, 1_000);
+    assert_eq!(allowed(&limiter, &Call::new("acme-7", "/x"), 1_001).0, 1_000);
+    assert_eq!(allowed(&limiter, &Call::new("acme-8", "/x").plan("free"), 11).0, 10);
+    assert_eq!(allowed(&limiter, &Call::new("dave", "/x").plan("gold"), 11).0, 10);
+    assert_eq!(limiter.unknown_plans(), 11);
+    assert_eq!(allowed(&limiter, &Call::new("bob", "/x"), 5_001).0, 5_000);
+}
+
+#[test]
 fn a_planned_limit_is_tried_and_then_enforced_with_the_state_it_has() {
     let (limiter, _clock) = start("shadow");
     let call = Call::new("alice", "/x");

@@ -23,6 +23,7 @@ fn answer(server: &Server, step: &Value) -> Value {
     let question = json!({
         "clientId": step["client"],
         "tenant": step["tenant"],
+        "plan": step["plan"],
         "endpoint": step["endpoint"],
         "cost": step["cost"],
     });
@@ -37,7 +38,7 @@ fn answer(server: &Server, step: &Value) -> Value {
 /// The steps of these scenarios are at one moment, and their limits give nothing back before the test is over.
 #[test]
 fn scenarios_of_one_moment_pass_through_the_decision_api() {
-    let names = ["scopes", "scopes-same-words", "shadow", "reload-by-limit-name"];
+    let names = ["scopes", "scopes-same-words", "shadow", "reload-by-limit-name", "plans"];
     let orders = ["012", "021", "102", "120", "201", "210"];
     let orders = orders.map(|order| format!("joint-order-{order}"));
     for name in names.map(str::to_owned).into_iter().chain(orders) {
@@ -144,4 +145,27 @@ fn traffic_that_names_no_tenant_cannot_be_replayed_through_limits_by_tenant() {
     let finished = run(["replay", "--config", limits.name(), events.name()]);
     assert_eq!((finished.status, finished.stdout.as_str()), (Some(1), ""));
     assert!(finished.stderr.contains("\"company\" of 9 counts by tenant"), "{}", finished.stderr);
+}
+
+#[test]
+fn a_call_may_name_a_plan_and_one_that_nobody_knows_is_counted() {
+    const PLANS: &str = "
+plans: [pro]
+default:
+  algorithm: TokenBucket
+  algoConfig: { capacity: 5, refill: 1/h }
+  plans:
+    pro: { algorithm: TokenBucket, algoConfig: { capacity: 50, refill: 1/h } }
+";
+    let server = Server::start(&ScratchFile::new("limits.yaml", PLANS));
+    let ask = |plan: &str| {
+        let question = json!({ "clientId": "alice", "endpoint": "/x", "plan": plan });
+        server.post("/v1/allow", question.to_string()).json()
+    };
+    assert_eq!(ask("pro")["remaining"], 49);
+    assert_eq!(ask("pro ")["remaining"], 3);
+    let metrics = server.get(&server.admin, "/metrics").body;
+    assert!(metrics.contains("\ntollgate_unknown_plans_total 1\n"), "{metrics}");
+    let wrong = server.post("/v1/allow", r#"{"clientId": "a", "plan": 1, "endpoint": "/x"}"#);
+    assert!(wrong.problem(400).starts_with("plan: "), "{}", wrong.problem(400));
 }

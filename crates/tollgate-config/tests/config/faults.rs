@@ -99,9 +99,9 @@ endpoints:
 
 #[test]
 fn an_unknown_field_is_told_the_nearest_known_one() {
-    let limits = "unknown field `limits`; known here: default, endpoints, sharedLimits, every, maxKeys, onFull, gateway";
+    let limits = "unknown field `limits`; known here: default, endpoints, sharedLimits, every, plans, clients, maxKeys, onFull, gateway";
     let text = bucket("capacity: 1, refil: 1/s, refill: 1/s");
-    let endpoint = "default: unknown field `endpoint`; known here: algorithm, algoConfig, limits, use, unlimited, deny, exempt, cost, penalty, maxKeys, onFull";
+    let endpoint = "default: unknown field `endpoint`; known here: algorithm, algoConfig, limits, use, unlimited, deny, exempt, cost, penalty, plans, overrides, maxKeys, onFull";
     let with_endpoint = "default: { endpoint: /a, algorithm: TokenBucket, algoConfig: { capacity: 1, refill: 1/s } }";
     check(&[
         (
@@ -250,7 +250,7 @@ fn a_key_given_twice_names_both_places_and_hides_no_other_fault() {
 #[test]
 fn columns_count_characters_after_a_byte_order_mark_and_in_files_from_windows() {
     let zero = "default: `capacity` is 0; expected a whole number from 1 to 4294967295; to let nobody call, say `deny: true`";
-    let known = "known here: default, endpoints, sharedLimits, every, maxKeys, onFull, gateway";
+    let known = "known here: default, endpoints, sharedLimits, every, plans, clients, maxKeys, onFull, gateway";
     check(&[
         (
             Yaml,

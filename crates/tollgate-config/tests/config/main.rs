@@ -7,6 +7,7 @@ mod five_faults;
 mod gateway;
 mod json_and_yaml;
 mod own_algorithm;
+mod plans;
 mod policies;
 mod reading;
 mod robustness;

@@ -273,11 +273,73 @@ fn gateways() -> impl Iterator<Item = Value> {
     sections.into_iter().map(move |section| json!({ "default": limiter, "gateway": section }))
 }
 
+/// Plans and overrides.
+fn plans() -> Vec<Value> {
+    let bucket = json!({ "capacity": 1, "refill": "1/s" });
+    let limiter = json!({ "algorithm": "TokenBucket", "algoConfig": bucket });
+    let limits =
+        json!({ "limits": [{ "name": "day", "algorithm": "TokenBucket", "algoConfig": bucket }] });
+    let with = |field: &str, value: Value| {
+        let mut policy = limiter.clone();
+        policy[field] = value;
+        json!({ "plans": ["free", "pro"], "default": policy })
+    };
+    let clients = |clients: Value| json!({ "plans": ["free", "pro"], "clients": clients, "default": limiter });
+    let overriding = |fields: Value| {
+        let mut other = limiter.clone();
+        if let (Some(other), Some(fields)) = (other.as_object_mut(), fields.as_object()) {
+            other.extend(fields.clone());
+        }
+        with("overrides", json!([other]))
+    };
+    let many: Vec<_> = (0..33).map(|number| number.to_string()).collect();
+    vec![
+        json!({ "plans": [], "default": limiter }),
+        json!({ "plans": "pro", "default": limiter }),
+        json!({ "plans": ["pro", "pro"], "default": limiter }),
+        json!({ "plans": [""], "default": limiter }),
+        json!({ "plans": many, "default": limiter }),
+        with("plans", json!({})),
+        with("plans", json!([])),
+        with("plans", json!({ "free": limits, "pro": limiter })),
+        with("plans", json!({ "free": { "unlimited": true }, "pro": { "deny": true } })),
+        with("plans", json!({ "pro": {} })),
+        with("plans", json!({ "pro": null })),
+        with("plans", json!({ "pro": { "unlimited": true, "deny": true } })),
+        with("plans", json!({ "pro": { "use": ["day"] } })),
+        with(
+            "plans",
+            json!({ "pro": { "algorithm": "TokenBucket", "algoConfig": bucket, "maxKeys": 5 } }),
+        ),
+        with("plans", json!({ "pro": { "algorithm": "TokenBucket" } })),
+        clients(json!([])),
+        clients(json!({ "alice": "pro" })),
+        clients(
+            json!([{ "client": "alice", "plan": "pro" }, { "prefix": "acme-", "plan": "free" }]),
+        ),
+        clients(json!([{ "client": "alice", "prefix": "a", "plan": "pro" }])),
+        clients(json!([{ "client": "alice" }])),
+        clients(json!([{ "plan": "pro" }])),
+        clients(json!([{ "client": 7, "plan": "pro" }])),
+        clients(json!(["alice"])),
+        overriding(json!({ "client": "bob" })),
+        overriding(json!({})),
+        overriding(json!({ "client": "bob", "until": "2026-12-31T00:00:00Z" })),
+        overriding(json!({ "client": "bob", "until": "2026-12-31T00:00:00.5+01:00" })),
+        overriding(json!({ "client": "bob", "until": "2026-12-31" })),
+        overriding(json!({ "client": "bob", "until": "2026-12-31T00:00:00" })),
+        overriding(json!({ "client": "bob", "until": 1_798_675_200 })),
+        overriding(json!({ "client": "bob", "unlimited": true })),
+        with("overrides", json!([{ "client": "bob", "unlimited": true }])),
+        with("overrides", json!({ "bob": limiter })),
+    ]
+}
+
 #[test]
 fn the_schema_and_the_reader_agree() {
     let validator = validator();
     let factory = LimiterFactory::new();
-    for document in limiters().into_iter().chain(documents()).chain(gateways()) {
+    for document in limiters().into_iter().chain(documents()).chain(gateways()).chain(plans()) {
         let text = document.to_string();
         let read = tollgate_config::parse(&text, Format::Json, "f", &factory);
         assert_eq!(validator.is_valid(&document), read.is_ok(), "{text}: {read:?}");

@@ -50,6 +50,8 @@ pub(super) struct Question<'a> {
     #[serde(borrow)]
     tenant: Option<Cow<'a, str>>,
     #[serde(borrow)]
+    plan: Option<Cow<'a, str>>,
+    #[serde(borrow)]
     endpoint: Cow<'a, str>,
     cost: Option<Cost>,
 }
@@ -58,6 +60,7 @@ impl Question<'_> {
     pub(super) fn call(&self) -> Call<'_> {
         let call = Call::new(&self.client_id, &self.endpoint);
         let call = self.tenant.iter().fold(call, |call, tenant| call.tenant(tenant));
+        let call = self.plan.iter().fold(call, |call, plan| call.plan(plan));
         match self.cost {
             Some(Cost(cost)) => call.cost(cost),
             None => call,
@@ -78,7 +81,9 @@ impl<'de> Visitor<'de> for QuestionVisitor {
     type Value = Question<'de>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an object with `clientId`, `endpoint` and optionally `tenant` and `cost`")
+        f.write_str(
+            "an object with `clientId`, `endpoint` and optionally `tenant`, `plan` and `cost`",
+        )
     }
 
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Question<'de>, A::Error> {

@@ -128,6 +128,9 @@ impl Collector for Pulled {
         encode_decisions(&mut encoder, &limiters)?;
         encode_keys(&mut encoder, &limiters)?;
         encode_limits(&mut encoder, &limiters, &self.limiter.limit_counts())?;
+        let unknown_plans = (NO_LABELS, ConstCounter::new(self.limiter.unknown_plans()));
+        let help = "Calls that named a plan that is not known, decided as if they named none";
+        encode(&mut encoder, "unknown_plans", help, [unknown_plans])?;
         self.encode_overridden(&mut encoder)?;
         self.doors.encode(&mut encoder)?;
         self.envoy.encode(&mut encoder)?;

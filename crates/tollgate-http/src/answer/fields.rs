@@ -68,10 +68,12 @@ impl Answers {
         }
         // Where no limit holds, the limit is a number that says so.
         let holds = result.limit() != u64::from(u32::MAX) || result.remaining() != result.limit();
-        let Some(speaks_for) = policy.field().filter(|_| holds) else { return };
+        if !(holds && policy.has_limits()) {
+            return;
+        }
         match self.style {
             FieldStyle::RateLimit => {
-                fields.append(RATE_LIMIT_POLICY, speaks_for.clone());
+                fields.extend(policy.field().map(|value| (RATE_LIMIT_POLICY, value.clone())));
                 fields.extend(rate_limit(result, policy).map(|value| (RATE_LIMIT, value)));
             }
             FieldStyle::XRateLimit => add_x_rate_limit(result, policy, fields),

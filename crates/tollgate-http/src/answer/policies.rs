@@ -66,6 +66,8 @@ pub struct EntryPolicy {
 pub(super) struct Told {
     /// As results name it.
     name: Box<str>,
+    /// Its limit, by which those of plans are told apart.
+    limit: u32,
     /// How many calls it gives: fewer than its limit where it is charged more than once for each.
     pub(super) quota: u32,
     /// As clients are told it, without quotes.
@@ -83,35 +85,36 @@ impl EntryPolicy {
     fn of(policy: &PolicySummary<'_>) -> Self {
         let mut field = String::new();
         let mut limits = Vec::new();
-        for (limit, times) in policy.charges() {
+        for (limit, times) in policy.rules().flat_map(|rule| rule.charges()) {
             if limit.mode != Mode::Enforce {
                 continue;
             }
             let name = limit.limit_name.unwrap_or_else(|| limit.owner.name());
-            let quota = limit.algorithm.limit().checked_div(times).unwrap_or(0);
-            let told = Told::of(name, quota);
+            let told = Told::of(name, limit.algorithm.limit(), times);
             if !field.is_empty() {
                 field.push_str(", ");
             }
             field.push_str(&told.quoted);
-            push_terms(limit.algorithm, quota, &mut field);
+            push_terms(limit.algorithm, told.quota, &mut field);
             limits.push(told);
         }
+        let is_the_same_for_all = policy.rules().count() == 1;
         // All of it is printable ASCII.
         let field = HeaderValue::try_from(field).ok().filter(|field| !field.is_empty());
-        Self { limits, field }
+        Self { limits, field: field.filter(|_| is_the_same_for_all) }
     }
 
     /// Of one limit that no config lists, told by this name.
     pub fn of_limit(name: &str, algorithm: &AnyAlgorithm) -> Self {
-        let told = Told::of(name, algorithm.limit());
+        let told = Told::of(name, algorithm.limit(), 1);
         let mut field = told.quoted.to_string();
         push_terms(algorithm, algorithm.limit(), &mut field);
         Self { limits: vec![told], field: HeaderValue::try_from(field).ok() }
     }
 
     /// The value of `RateLimit-Policy`: each limit's name, its quota `q`, and the seconds `w` over which it is given,
-    /// rounded up. `None` where nothing is counted.
+    /// rounded up. `None` where nothing is counted, and where plans or overrides give some clients something else: a
+    /// quota that is another's is not told.
     ///
     /// `w` is a window's length; of a bucket it is the time that an empty one takes to be whole. Months of the calendar
     /// have no one length, so there is none; nor is there for calls under way, whose unit (`qu`) is
@@ -120,19 +123,24 @@ impl EntryPolicy {
         self.field.as_ref()
     }
 
+    /// Whether anything is counted.
+    pub(super) const fn has_limits(&self) -> bool {
+        !self.limits.is_empty()
+    }
+
     /// The limit whose figures a result tells; `None` where it is none of the entry's.
     pub(super) fn speaker(&self, result: &RateLimitResult) -> Option<&Told> {
-        match result.limit_name() {
-            None => self.limits.first(),
-            Some(name) => self.limits.iter().find(|limit| *limit.name == *name),
-        }
+        let Some(name) = result.limit_name() else { return self.limits.first() };
+        let named = || self.limits.iter().filter(|limit| *limit.name == *name);
+        named().find(|limit| u64::from(limit.limit) == result.limit()).or_else(|| named().next())
     }
 }
 
 impl Told {
-    fn of(name: &str, quota: u32) -> Self {
-        let shown = shown(name);
-        Self { name: name.into(), quota, quoted: quoted(&shown).into(), shown: shown.into() }
+    fn of(name: &str, limit: u32, times: u32) -> Self {
+        let (shown, quota) = (shown(name), limit.checked_div(times).unwrap_or(0));
+        let (name, quoted) = (name.into(), quoted(&shown).into());
+        Self { name, limit, quota, quoted, shown: shown.into() }
     }
 }
 
@@ -174,4 +182,24 @@ pub(super) fn quoted(text: &str) -> String {
     }
     quoted.push('"');
     quoted
+}
+
+#[cfg(test)]
+mod tests {
+    use tollgate::{Call, ManualClock, Policy, RateLimiter, TokenBucket};
+
+    use super::*;
+
+    #[test]
+    fn a_quota_that_is_another_plans_is_not_told_and_what_remains_is() {
+        let policy = Policy::from(TokenBucket::per_minute(10));
+        let policy = policy.plan("pro", TokenBucket::per_minute(1_000));
+        let config = Config::builder().plans(["pro"]).default(policy).build().unwrap();
+        let policies = Policies::of(&config);
+        assert!(policies.of_entry(None).field().is_none() && policies.of_entry(None).has_limits());
+        let limiter = RateLimiter::builder(config).clock(ManualClock::new()).build();
+        let result = limiter.decide(&Call::new("alice", "/x").plan("pro")).unwrap();
+        let speaker = policies.of_entry(None).speaker(&result).unwrap();
+        assert_eq!((speaker.quota, result.remaining()), (1_000, 999));
+    }
 }

@@ -70,7 +70,7 @@ impl Error for ScenarioFailure {}
 
 impl fmt::Display for StepFailure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Event { at, client, tenant, endpoint, cost, .. } = &self.event;
+        let Event { at, client, tenant, plan, endpoint, cost, .. } = &self.event;
         let (client, endpoint) = (Shown(client), Shown(endpoint));
         let (number, line, at) = (self.number, self.line, millis_of_time(*at));
         let cost = cost.unwrap_or(1);
@@ -80,6 +80,9 @@ impl fmt::Display for StepFailure {
         )?;
         if let Some(tenant) = tenant {
             write!(f, ", tenant `{}`", Shown(tenant))?;
+        }
+        if let Some(plan) = plan {
+            write!(f, ", plan `{}`", Shown(plan))?;
         }
         let values = |value: fn(&Difference) -> &str| {
             let named =

@@ -11,8 +11,8 @@ use crate::event::{COST_EXPECTED, Event};
 use crate::text::Shown;
 
 const SCENARIO_FIELDS: [&str; 4] = ["name", "why", "config", "steps"];
-const CALL_FIELDS: [&str; 8] =
-    ["atMs", "client", "tenant", "endpoint", "cost", "expect", "reload", "refund"];
+const CALL_FIELDS: [&str; 9] =
+    ["atMs", "client", "tenant", "plan", "endpoint", "cost", "expect", "reload", "refund"];
 const RELOAD_FIELDS: [&str; 2] = ["atMs", "reload"];
 const REFUND_FIELDS: [&str; 2] = ["atMs", "refund"];
 
@@ -120,6 +120,7 @@ impl Reader<'_> {
     fn call(&mut self, node: &Node, at: Time) -> Option<Action> {
         let client = self.field(node, "client", &TEXT);
         let tenant = node.get("tenant").map(|_| self.field(node, "tenant", &TEXT));
+        let plan = node.get("plan").map(|_| self.field(node, "plan", &TEXT));
         let endpoint = self.field(node, "endpoint", &TEXT);
         let cost = node.get("cost").map(|_| self.field(node, "cost", &COST));
         let expected = self.expectation(node);
@@ -130,6 +131,10 @@ impl Reader<'_> {
         };
         let event = match tenant {
             Some(tenant) => event.tenant(tenant?),
+            None => event,
+        };
+        let event = match plan {
+            Some(plan) => event.plan(plan?),
             None => event,
         };
         Some(Action::Call { event, expected: expected? })

@@ -143,6 +143,20 @@ impl Algorithm for CalendarWindow {
         is_even.then(|| Duration::from_nanos(self.period.least_ns()))
     }
 
+    fn charge_beside(
+        &self,
+        state: &mut FixedWindowState,
+        now: Time,
+        cost: u32,
+        (_, judged): (&Self, &FixedWindowState),
+    ) -> bool {
+        let window = self.rolled(*state, now);
+        let longest = now.plus_nanos(self.period.least_ns());
+        let fits;
+        (*state, fits) = window.charged_beside(self.max_requests, cost, judged.end().min(longest));
+        fits
+    }
+
     /// One more period than it takes, each as short as they get, while no clock steps.
     fn most_in(&self, time: Duration) -> Option<u64> {
         let periods = nanos_of(time).div_ceil(self.period.least_ns()).saturating_add(1);

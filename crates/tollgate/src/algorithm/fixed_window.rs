@@ -114,6 +114,21 @@ impl Algorithm for FixedWindow {
         Some(self.window())
     }
 
+    fn charge_beside(
+        &self,
+        state: &mut FixedWindowState,
+        now: Time,
+        cost: u32,
+        (_, judged): (&Self, &FixedWindowState),
+    ) -> bool {
+        let window = self.rolled(*state, now);
+        let longest = now.plus_nanos(self.0.window_ns);
+        let fits;
+        (*state, fits) =
+            window.charged_beside(self.0.max_requests, cost, judged.end().min(longest));
+        fits
+    }
+
     /// One more window than it takes, whose first request opened it before.
     fn most_in(&self, time: Duration) -> Option<u64> {
         let windows = self.0.windows_in(time).saturating_add(1);

@@ -5,7 +5,8 @@
 //! left behind when it does ([`charge`](Algorithm::charge)), how much has the key used ([`debt`](Algorithm::debt): a
 //! key without any is forgotten, and who has least leaves a full table), and what is at least as strict as two states
 //! ([`join`](Algorithm::join): so is a key remembered that had to leave). A fifth,
-//! [`carry_over`](Algorithm::carry_over), is put when limits change.
+//! [`carry_over`](Algorithm::carry_over), is put when limits change, and [`charge_beside`](Algorithm::charge_beside)
+//! where a client's plan decides and the other plans only count.
 //!
 //! Each algorithm's file opens with the idea, a drawing, the state and its size, the promise and its worst case, and
 //! when not to use it. The types here are what they keep for a key.
@@ -85,6 +86,49 @@ pub trait Algorithm: Clone + PartialEq + Debug + Send + Sync + 'static {
             self.charge(state, now, cost);
         }
         decision
+    }
+
+    /// Counts a call that was allowed under other parameters of the same algorithm, such as those of the client's plan:
+    /// `judged` are those parameters, and the state that the call left behind there. It takes the cost, or where not so
+    /// much is left, leaves nothing; so no client has more left here than one that used all of it. Says whether the
+    /// whole cost was taken.
+    fn charge_beside(
+        &self,
+        state: &mut Self::State,
+        now: Time,
+        cost: u32,
+        _judged: (&Self, &Self::State),
+    ) -> bool {
+        let fits = cost <= self.limit() && self.decide(state, now, cost).allowed();
+        if !fits {
+            *state = Self::State::default();
+        }
+        self.charge(state, now, if fits { cost } else { self.limit() });
+        fits
+    }
+
+    /// The same with one of several sets of parameters as the one that judges, where there are several.
+    #[doc(hidden)]
+    fn views(&self) -> Vec<Self> {
+        Vec::new()
+    }
+
+    /// What a [`refund_all`](Self::refund_all) has to know beside the trace.
+    #[doc(hidden)]
+    fn other_traces(&self, _state: &Self::State) -> Vec<[u64; 2]> {
+        Vec::new()
+    }
+
+    /// As [`refund`](Self::refund), to all that a state consists of.
+    #[doc(hidden)]
+    fn refund_all(
+        &self,
+        _state: &mut Self::State,
+        _now: Time,
+        _cost: u32,
+        _traces: &[[u64; 2]],
+    ) -> bool {
+        false
     }
 
     /// What a [`refund`](Self::refund) of a charge has to know later of the state right after it.

@@ -153,6 +153,29 @@ impl Algorithm for SlidingWindowCounter {
         Some(self.window())
     }
 
+    /// In windows of one length the counts go on beside each other; else what is above the quota counts as a quota that
+    /// was used up now.
+    fn charge_beside(
+        &self,
+        state: &mut SlidingWindowCounterState,
+        now: Time,
+        cost: u32,
+        (judged, _): (&Self, &SlidingWindowCounterState),
+    ) -> bool {
+        let max = self.0.max_requests;
+        let mut window = self.rolled(*state, now);
+        let fits = cost <= max && self.figures(window, now, cost).fits();
+        if fits || judged.0.window_ns == self.0.window_ns {
+            let most = max.max(window.current);
+            window.current = window.current.saturating_add(cost).min(most);
+        } else {
+            window = self.rolled(SlidingWindowCounterState::default(), now);
+            window.current = max;
+        }
+        *state = window;
+        fits
+    }
+
     /// The promise for each window's length, or what one more window than it takes can hold, where that is less.
     fn most_in(&self, time: Duration) -> Option<u64> {
         let (windows, max) = (self.0.windows_in(time), u64::from(self.0.max_requests));

@@ -189,6 +189,25 @@ impl Algorithm for SlidingWindowLog {
         Some(self.window())
     }
 
+    /// Of more than the quota the newest are kept: as long as they are in the window nothing is left.
+    fn charge_beside(
+        &self,
+        log: &mut SlidingWindowLogState,
+        now: Time,
+        cost: u32,
+        _judged: (&Self, &SlidingWindowLogState),
+    ) -> bool {
+        let max = self.quota.max_requests;
+        self.charge(log, now, cost.min(max));
+        let fits = cost <= max && log.units_from(0, self.width) <= max;
+        let too_few = |index: usize| log.units_from(index, self.width) < max;
+        let oldest_kept = first_index(1..log.len(), too_few).saturating_sub(1);
+        if !fits {
+            log.drop_oldest(oldest_kept, self.width);
+        }
+        fits
+    }
+
     fn most_in(&self, time: Duration) -> Option<u64> {
         Some(self.quota.windows_in(time).saturating_mul(self.quota.max_requests.into()))
     }

@@ -46,6 +46,16 @@ impl FixedWindowState {
         Self { count: self.count.saturating_add(cost), ..self }
     }
 
+    /// This window with a cost counted that another window let pass; says too whether there was room for it. What is
+    /// above the quota counts, as a used-up window, as long as it does there: else a quota that returns here in the
+    /// midst of that window would come on top of it.
+    pub(super) fn charged_beside(self, max_requests: u32, cost: u32, until: Time) -> (Self, bool) {
+        if cost <= max_requests.saturating_sub(self.count) {
+            return (self.charged(cost), true);
+        }
+        (Self::new(self.end().max(until), max_requests.max(self.count)), false)
+    }
+
     /// Which window it is: what a refund has to know.
     pub(super) const fn trace(self) -> [u64; 2] {
         [self.end.get().as_nanos(), 0]

@@ -6,6 +6,7 @@ use super::Store;
 use super::mark::Mark;
 use super::rules::Rules;
 use super::shard::Shard;
+use super::view::ChargeOfAll;
 use crate::algorithm::{Algorithm, Timeline};
 use crate::clock::Time;
 use crate::concurrency::Place;
@@ -151,6 +152,10 @@ impl<A: Algorithm> Held for HeldKey<'_, A> {
         let cost = u32::try_from(self.cost).ok().filter(|cost| *cost > 0)?;
         let trace = self.shard.trace(self.rules, self.hash)?;
         let store = Arc::<Store<A>>::clone(self.store);
+        let state = self.shard.table.get(self.hash)?;
+        let traces = self.rules.algorithm.other_traces(state);
+        let store: Arc<dyn Refund> =
+            if traces.is_empty() { store } else { Arc::new(ChargeOfAll { store, traces }) };
         Some(Charge { store, hash: self.hash, cost, trace })
     }
 

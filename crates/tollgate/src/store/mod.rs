@@ -16,6 +16,7 @@ mod sharded;
 mod sync;
 mod table;
 mod tally;
+mod view;
 
 use std::sync::Arc;
 
@@ -25,6 +26,7 @@ use self::lines::Lines;
 use self::rules::Rules;
 use self::sharded::Sharded;
 use self::tally::Tally;
+use self::view::Next;
 use crate::algorithm::{Algorithm, Timeline};
 use crate::clock::Time;
 use crate::config::{Bounds, OnFull};
@@ -33,6 +35,7 @@ use crate::decision::RateLimitResult;
 pub use counts::Counts;
 pub(crate) use held::{Charge, Held};
 pub(crate) use mark::Mark;
+pub(crate) use view::View;
 
 /// Below so many keys the sharded store is small enough to lie in the cache, and takes less memory.
 const LINES_FROM_KEYS: u64 = 4_096;
@@ -126,7 +129,7 @@ impl<A: Algorithm> Store<A> {
     pub(crate) fn limit(&self) -> u32 {
         let moved = match &self.kind {
             Kind::Sharded(sharded) => sharded.moved(0),
-            Kind::Lines(lines) => lines.moved(0),
+            Kind::Lines(lines) => lines.moved(0).map(Next::Store),
         };
         moved.map_or_else(|| self.algorithm().limit(), |next| next.limit())
     }
@@ -190,22 +193,12 @@ impl<A: Algorithm> Store<A> {
         then: &mut dyn FnMut(&mut dyn Held),
     ) {
         let moved = match &self.kind {
-            Kind::Sharded(sharded) => sharded.hold(self, call, then),
-            Kind::Lines(lines) => lines.hold(self, call, then),
+            Kind::Sharded(sharded) => sharded.hold((self, sharded.rules()), call, then),
+            Kind::Lines(lines) => lines.hold(self, call, then).map(Next::Store),
         };
         if let Some(next) = moved {
-            next.hold_after_move(call, then);
+            next.hold(call, then);
         }
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn hold_after_move(
-        self: &Arc<Self>,
-        call: (u64, Time, u64),
-        then: &mut dyn FnMut(&mut dyn Held),
-    ) {
-        self.hold(call, then);
     }
 
     /// A number that orders the locks of stores which are held together. A store and those it moves to share one mark,
@@ -226,7 +219,10 @@ impl<A: Algorithm> Store<A> {
     /// Judges a call without charging it.
     pub(crate) fn look(&self, hash: u64, now: Time, cost: u64) -> RateLimitResult {
         match &self.kind {
-            Kind::Sharded(sharded) => sharded.look(hash, now, cost),
+            Kind::Sharded(sharded) => {
+                let looked = sharded.look(sharded.rules(), (hash, now, cost));
+                looked.unwrap_or_else(|moved| moved.look((hash, now, cost)))
+            }
             Kind::Lines(lines) => lines.look(hash, now, cost),
         }
     }
@@ -236,7 +232,7 @@ impl<A: Algorithm> Store<A> {
     pub(crate) fn snapshot(&self, hash: u64, now: Time) -> (A, A::State, Time) {
         let found = match &self.kind {
             Kind::Sharded(sharded) => sharded.snapshot(hash, now),
-            Kind::Lines(lines) => lines.snapshot(hash, now),
+            Kind::Lines(lines) => lines.snapshot(hash, now).map_err(Next::Store),
         };
         match found {
             Ok((state, now)) => (self.algorithm().clone(), state, now),
@@ -267,7 +263,7 @@ impl<A: Algorithm> Store<A> {
         for stripe in 0..self.rules().layout.stripes() {
             let counted = match &self.kind {
                 Kind::Sharded(sharded) => sharded.counts(stripe),
-                Kind::Lines(lines) => lines.counts(stripe),
+                Kind::Lines(lines) => lines.counts(stripe).map_err(Next::Store),
             };
             match counted {
                 Ok(counts) => total.add(&counts),
@@ -354,10 +350,11 @@ impl<A: Algorithm> Refund for Store<A> {
     fn refund(&self, charge: &Charge, now: Time) -> bool {
         let refunded = match &self.kind {
             Kind::Sharded(sharded) => sharded.refund(charge, now),
-            Kind::Lines(lines) => lines.refund(charge, now),
+            Kind::Lines(lines) => lines.refund(charge, now).map_err(Next::Store),
         };
-        refunded.unwrap_or_else(|moved| {
-            moved.algorithm() == self.algorithm() && moved.refund(charge, now)
+        refunded.unwrap_or_else(|moved| match moved {
+            Next::Store(next) => next.algorithm() == self.algorithm() && next.refund(charge, now),
+            Next::Plans(_) => false,
         })
     }
 

@@ -9,15 +9,19 @@ use super::held::{Charge, Held, HeldKey};
 use super::layout::Layout;
 use super::rules::Rules;
 use super::shard::Shard;
+use super::view::{Next, View};
 use super::{Kind, ResetReport, Shared, Store};
 use crate::algorithm::{Algorithm, CarriedOver};
 use crate::clock::Time;
 use crate::decision::{Decision, RateLimitResult};
+use crate::planned::Planned;
 
 /// States by hash, in stripes of one mutex each; a decision holds one of them and touches nothing else.
 #[derive(Debug)]
 pub(crate) struct Sharded<A: Algorithm> {
     rules: Rules<A>,
+    /// The same with one of several sets of parameters as the one that judges, where there are several.
+    views: Box<[Rules<A>]>,
     shared: Arc<Shared>,
     stripes: Box<[Stripe<A>]>,
 }
@@ -31,14 +35,21 @@ struct Stripe<A: Algorithm>(Mutex<Room<A>>);
 #[derive(Debug)]
 enum Room<A: Algorithm> {
     Here(Shard<A::State>),
-    Moved(Arc<Store<A>>),
+    Moved(Next<A>),
 }
 
 impl<A: Algorithm> Sharded<A> {
     pub(crate) fn new(rules: Rules<A>, shared: Arc<Shared>) -> Self {
         let stripe = |_| Stripe(Mutex::new(Room::Here(Shard::default())));
         let stripes = (0..rules.layout.stripes()).map(stripe).collect();
-        Self { rules, shared, stripes }
+        let views = rules.algorithm.views().into_iter();
+        let views = views.map(|judge| Rules::new(judge, rules.on_full, rules.layout)).collect();
+        Self { rules, views, shared, stripes }
+    }
+
+    /// The rules by which one of several sets of parameters judges.
+    pub(crate) fn view(&self, view: usize) -> &Rules<A> {
+        self.views.get(view).unwrap_or(&self.rules)
     }
 
     /// The most bytes that a stripe can take, without its cells.
@@ -69,48 +80,65 @@ impl<A: Algorithm> Sharded<A> {
             let decision = shard.decide(&self.rules, &self.shared.mark, (hash, now, cost));
             RateLimitResult::new(decision, self.rules.algorithm.limit())
         })
-        .unwrap_or_else(|moved| moved.decide_anywhere(hash, now, cost))
+        .unwrap_or_else(|moved| moved.decide((hash, now, cost)))
     }
 
-    /// Hands a key on while its stripe's lock is held, or says to which store the stripe has moved.
+    /// Hands a key on while its stripe's lock is held, judged by these rules, or says to which store the stripe has
+    /// moved.
     #[inline]
     pub(crate) fn hold(
         &self,
-        store: &Arc<Store<A>>,
+        (store, rules): (&Arc<Store<A>>, &Rules<A>),
         (hash, now, cost): (u64, Time, u64),
         then: &mut dyn FnMut(&mut dyn Held),
-    ) -> Option<Arc<Store<A>>> {
+    ) -> Option<Next<A>> {
         let mut room = self.stripes[self.rules.layout.stripe(hash)].0.lock();
         let now = self.shared.mark.advance(now);
         match &mut *room {
             Room::Here(shard) => {
-                let (rules, mark) = (&self.rules, &self.shared.mark);
+                let mark = &self.shared.mark;
                 let said = RateLimitResult::unlimited();
                 then(&mut HeldKey { store, rules, mark, shard, hash, now, cost, said, slot: None });
                 None
             }
-            Room::Moved(next) => Some(Arc::clone(next)),
+            Room::Moved(next) => Some(next.clone()),
         }
     }
 
     /// Gives a charge back to a key that is held; says whether anything was, or where the stripe has moved.
-    pub(crate) fn refund(&self, charge: &Charge, now: Time) -> Result<bool, Arc<Store<A>>> {
+    pub(crate) fn refund(&self, charge: &Charge, now: Time) -> Result<bool, Next<A>> {
         self.with_shard(self.rules.layout.stripe(charge.hash), |shard| {
             shard.refund(&self.rules, charge, self.shared.mark.advance(now))
         })
     }
 
-    /// Judges a call without charging it.
-    pub(crate) fn look(&self, hash: u64, now: Time, cost: u64) -> RateLimitResult {
-        self.with_shard(self.rules.layout.stripe(hash), |shard| {
-            let decision = shard.look(&self.rules, &self.shared.mark, (hash, now, cost));
-            RateLimitResult::new(decision, self.rules.algorithm.limit())
+    /// The same of a charge by several sets of parameters.
+    pub(crate) fn refund_all(
+        &self,
+        (charge, traces): (&Charge, &[[u64; 2]]),
+        now: Time,
+    ) -> Result<bool, Next<A>> {
+        self.with_shard(self.rules.layout.stripe(charge.hash), |shard| {
+            let now = self.shared.mark.advance(now);
+            let refund = |state| self.rules.algorithm.refund_all(state, now, charge.cost, traces);
+            shard.table.get_mut(charge.hash).is_some_and(refund)
         })
-        .unwrap_or_else(|moved| moved.look(hash, now, cost))
+    }
+
+    /// Judges a call by these rules without charging it, or says where the stripe has moved.
+    pub(crate) fn look(
+        &self,
+        rules: &Rules<A>,
+        (hash, now, cost): (u64, Time, u64),
+    ) -> Result<RateLimitResult, Next<A>> {
+        self.with_shard(self.rules.layout.stripe(hash), |shard| {
+            let decision = shard.look(rules, &self.shared.mark, (hash, now, cost));
+            RateLimitResult::new(decision, rules.algorithm.limit())
+        })
     }
 
     /// A key's state and the time it would be judged at, or where the stripe has moved.
-    pub(crate) fn snapshot(&self, hash: u64, now: Time) -> Result<(A::State, Time), Arc<Store<A>>> {
+    pub(crate) fn snapshot(&self, hash: u64, now: Time) -> Result<(A::State, Time), Next<A>> {
         self.with_shard(self.rules.layout.stripe(hash), |shard| {
             let now = self.shared.mark.judge(now);
             (shard.state(&self.rules, hash, now), now)
@@ -126,12 +154,12 @@ impl<A: Algorithm> Sharded<A> {
     }
 
     /// What a stripe has counted, or where it has moved.
-    pub(crate) fn counts(&self, stripe: usize) -> Result<Counts, Arc<Store<A>>> {
+    pub(crate) fn counts(&self, stripe: usize) -> Result<Counts, Next<A>> {
         self.with_shard(stripe, |shard| shard.counts())
     }
 
     /// Where a stripe has moved, if it has.
-    pub(crate) fn moved(&self, stripe: usize) -> Option<Arc<Store<A>>> {
+    pub(crate) fn moved(&self, stripe: usize) -> Option<Next<A>> {
         self.with_shard(stripe, |_| ()).err()
     }
 
@@ -139,10 +167,45 @@ impl<A: Algorithm> Sharded<A> {
     pub(crate) fn hand_over(&self, stripe: usize, next: &Arc<Store<A>>) -> u64 {
         let mut room = self.stripes[stripe].0.lock();
         // The lock is held until the new store has it all: a key is never in neither.
-        match std::mem::replace(&mut *room, Room::Moved(Arc::clone(next))) {
+        match std::mem::replace(&mut *room, Room::Moved(Next::Store(Arc::clone(next)))) {
             Room::Here(shard) => self.carry_over(shard, stripe, next),
             Room::Moved(_) => 0,
         }
+    }
+
+    /// The same where from now on several sets of parameters judge.
+    pub(super) fn hand_over_to_plans(&self, stripe: usize, next: &Arc<View<A>>) -> u64 {
+        let successor = Next::Plans(Arc::<View<A>>::clone(next));
+        let mut room = self.stripes[stripe].0.lock();
+        match std::mem::replace(&mut *room, Room::Moved(successor)) {
+            Room::Here(shard) => self.open_accounts(shard, stripe, next.store()),
+            Room::Moved(_) => 0,
+        }
+    }
+
+    /// Puts the keys and cells of one stripe into a store of accounts.
+    fn open_accounts(
+        &self,
+        shard: Shard<A::State>,
+        stripe: usize,
+        next: &Store<Planned<A>>,
+    ) -> u64 {
+        let (table, cells, counts) = shard.take_apart();
+        let (layout, rules, now) = (self.rules.layout, &self.rules, self.shared.mark.get());
+        next.take_counts(layout, stripe, &counts);
+        let mut forgiven = 0_u64;
+        let mut opened = |state| {
+            let (state, carried) = next.algorithm().state_of(state, now, &rules.algorithm);
+            forgiven = forgiven.saturating_add(u64::from(carried == CarriedOver::Forgiven));
+            state
+        };
+        for (cell, state) in cells.iter().enumerate() {
+            next.take_cell(layout, (stripe, cell), &opened(state.clone()));
+        }
+        for (hash, state) in table.into_iter() {
+            next.take_key(hash, opened(state));
+        }
+        forgiven
     }
 
     fn carry_over(&self, mut shard: Shard<A::State>, stripe: usize, next: &Store<A>) -> u64 {
@@ -205,10 +268,10 @@ impl<A: Algorithm> Sharded<A> {
         &self,
         stripe: usize,
         work: impl FnOnce(&mut Shard<A::State>) -> T,
-    ) -> Result<T, Arc<Store<A>>> {
+    ) -> Result<T, Next<A>> {
         match &mut *self.stripes[stripe].0.lock() {
             Room::Here(shard) => Ok(work(shard)),
-            Room::Moved(next) => Err(Arc::clone(next)),
+            Room::Moved(next) => Err(next.clone()),
         }
     }
 

@@ -1,20 +1,26 @@
 //! A JSON Schema of config files, by which editors complete, explain and check them while they are
 //! written.
 
+mod rule;
+
 use std::ops::RangeInclusive;
 
 use serde_json::{Value, json};
 use tollgate::algorithm::WINDOW_MS;
 use tollgate::{
-    Concurrency, LimiterConfig, LimiterFactory, OnFull, Period, Policy, Rate, SlidingWindowLog,
-    TokenBucket,
+    Concurrency, LimiterConfig, OnFull, Period, Policy, Rate, SlidingWindowLog, TokenBucket,
 };
 
 use crate::gateway::schema::gateway;
 use crate::names::{
-    ALGO_CONFIG, ALGORITHM, BLOCK_FOR, COST, DEFAULT, DENIALS, DENY, ENDPOINT, ENDPOINTS, EVERY,
-    EXEMPT, GATEWAY, LIMITS, MAX_KEYS, MODE, MODE_WORDS, NAME, ON_FULL, ON_FULL_WORDS, PENALTY,
-    SCOPE, SCOPE_WORDS, SHARED_LIMITS, UNLIMITED, USE, WAS,
+    ALGO_CONFIG, ALGORITHM, BLOCK_FOR, CLIENTS, COST, DEFAULT, DENIALS, ENDPOINT, ENDPOINTS, EVERY,
+    EXEMPT, GATEWAY, MAX_KEYS, MODE, MODE_WORDS, NAME, ON_FULL, ON_FULL_WORDS, OVERRIDES, PENALTY,
+    PLANS, SCOPE, SCOPE_WORDS, SHARED_LIMITS, USE, WAS,
+};
+
+use self::rule::{
+    clients, of_one_form, override_of_client, parameter_properties, parameters_by_algorithm, plans,
+    rule_properties,
 };
 
 const DECIMAL: &str = r"\+?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?";
@@ -63,6 +69,8 @@ fn config() -> Value {
                 ],
             },
             EVERY: texts("The shared limits of every endpoint."),
+            PLANS: plans(),
+            CLIENTS: clients(),
             MAX_KEYS: { "$ref": "#/$defs/maxKeys" },
             ON_FULL: { "$ref": "#/$defs/onFull" },
             GATEWAY: { "$ref": "#/$defs/gateway" },
@@ -71,6 +79,8 @@ fn config() -> Value {
             "gateway": gateway(),
             "policy": policy(),
             "entry": entry(),
+            "plan": of_one_form(&rule_properties(), &[], &[]),
+            "override": override_of_client(),
             "limit": limit(&[NAME]),
             "sharedLimit": limit(&[]),
             "maxKeys": max_keys(),
@@ -84,17 +94,13 @@ fn config() -> Value {
     })
 }
 
-/// What `default` may say: one limit, a list of them, shared ones, or a word for the extremes.
+/// What `default` may say: one limit, a list of them, shared ones, or a word for the extremes; and what plans and
+/// single clients get instead.
 fn policy() -> Value {
-    let mut properties = algorithm_properties();
-    properties[LIMITS] = json!({
-        "description": "Several limits that decide together: all are charged, or none is.",
-        "type": "array",
-        "items": { "$ref": "#/$defs/limit" },
-    });
+    let mut properties = rule_properties();
+    properties[MAX_KEYS] = json!({ "$ref": "#/$defs/maxKeys" });
+    properties[ON_FULL] = json!({ "$ref": "#/$defs/onFull" });
     properties[USE] = texts("Shared limits that this endpoint uses.");
-    properties[UNLIMITED] = flag("No limit at all, not even those of every endpoint.");
-    properties[DENY] = flag("Nobody may call.");
     properties[COST] =
         whole("What a call costs that does not say; 1 unless said.", 1..=u64::from(u32::MAX));
     properties[PENALTY] = json!({
@@ -108,42 +114,17 @@ fn policy() -> Value {
         },
     });
     properties[EXEMPT] = texts("Clients that no limit of this endpoint holds for.");
-    let is_true =
-        |name: &str| json!({ "properties": { name: { "const": true } }, "required": [name] });
-    let forms = [
-        json!({ "anyOf": [{ "required": [ALGORITHM] }, { "required": [ALGO_CONFIG] }] }),
-        json!({ "required": [LIMITS] }),
-        is_true(UNLIMITED),
-        is_true(DENY),
-        json!({ "required": [USE] }),
-    ];
-    let penalty = json!({ "required": [PENALTY] });
-    json!({
+    properties[PLANS] = json!({
+        "description": "What the clients of each plan get instead.",
         "type": "object",
-        "additionalProperties": false,
-        "properties": properties,
-        "anyOf": forms,
-        "allOf": forms_apart(&forms, &penalty).into_iter().chain(parameters_by_algorithm()).collect::<Vec<_>>(),
-        "dependentRequired": { ALGORITHM: [ALGO_CONFIG], ALGO_CONFIG: [ALGORITHM] },
-    })
-}
-
-/// An entry has one form; shared limits and penalties go with those that count.
-fn forms_apart(forms: &[Value; 5], penalty: &Value) -> Vec<Value> {
-    let [one, limits, unlimited, deny, shared] = forms;
-    let pairs = [
-        (one, limits),
-        (one, unlimited),
-        (one, deny),
-        (limits, unlimited),
-        (limits, deny),
-        (unlimited, deny),
-        (unlimited, shared),
-        (deny, shared),
-        (unlimited, penalty),
-        (deny, penalty),
-    ];
-    pairs.map(|(one, other)| json!({ "not": { "allOf": [one, other] } })).into()
+        "additionalProperties": { "$ref": "#/$defs/plan" },
+    });
+    properties[OVERRIDES] = json!({
+        "description": "What single clients get instead, whatever their plan.",
+        "type": "array",
+        "items": { "$ref": "#/$defs/override" },
+    });
+    of_one_form(&properties, &[], &[USE])
 }
 
 /// What an entry of `endpoints` may say: as the default, and which endpoint it is of.
@@ -191,24 +172,10 @@ fn limit(required: &[&str]) -> Value {
 }
 
 fn algorithm_properties() -> Value {
-    let names: Vec<_> = LimiterFactory::new().names().map(str::to_owned).collect();
-    json!({
-        ALGORITHM: { "description": "How requests are counted.", "enum": names },
-        ALGO_CONFIG: { "description": "The algorithm's parameters.", "type": "object" },
-        MAX_KEYS: { "$ref": "#/$defs/maxKeys" },
-        ON_FULL: { "$ref": "#/$defs/onFull" },
-    })
-}
-
-/// The algorithm decides what its parameters may be.
-fn parameters_by_algorithm() -> Vec<Value> {
-    let parameters_of = |name: &str| {
-        json!({
-            "if": { "properties": { ALGORITHM: { "const": name } }, "required": [ALGORITHM] },
-            "then": { "properties": { ALGO_CONFIG: { "$ref": format!("#/$defs/{name}") } } },
-        })
-    };
-    LimiterFactory::new().names().map(parameters_of).collect()
+    let mut properties = parameter_properties();
+    properties[MAX_KEYS] = json!({ "$ref": "#/$defs/maxKeys" });
+    properties[ON_FULL] = json!({ "$ref": "#/$defs/onFull" });
+    properties
 }
 
 pub(crate) fn texts(description: &str) -> Value {
@@ -357,10 +324,13 @@ fn one_of(plain: &str, friendly: &str) -> Value {
 mod tests {
     use std::time::Duration;
 
-    use tollgate::{FixedWindow, Rate};
+    use tollgate::{FixedWindow, LimiterFactory, Rate};
 
     use super::*;
-    use crate::names::{CONFIG_FIELDS, ENTRY_FIELDS, LIMIT_FIELDS, LIMITER_FIELDS};
+    use crate::names::{
+        CLIENT_FIELDS, CONFIG_FIELDS, ENTRY_FIELDS, LIMIT_FIELDS, LIMITER_FIELDS, OVERRIDE_FIELDS,
+        PLAN_FIELDS,
+    };
 
     #[test]
     fn the_figures_without_a_constant_in_the_library_are_its_own() {
@@ -386,6 +356,10 @@ mod tests {
         assert_eq!(properties(&config["$defs"]["policy"]), sorted(LIMITER_FIELDS));
         assert_eq!(properties(&config["$defs"]["entry"]), sorted(ENTRY_FIELDS));
         assert_eq!(properties(&config["$defs"]["limit"]), sorted(&LIMIT_FIELDS));
+        assert_eq!(properties(&config["$defs"]["plan"]), sorted(&PLAN_FIELDS));
+        assert_eq!(properties(&config["$defs"]["override"]), sorted(&OVERRIDE_FIELDS));
+        let clients = &config["properties"]["clients"]["items"];
+        assert_eq!(properties(clients), sorted(&CLIENT_FIELDS));
         for name in LimiterFactory::new().names() {
             assert!(config["$defs"][name].is_object(), "{name}");
         }
