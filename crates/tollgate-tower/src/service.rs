@@ -78,7 +78,7 @@ impl<S> Tollgate<S> {
         let named = reading.client.as_ref().and_then(|client| client(head));
         let client = match named.map_or_else(|| self.identify(head, caller), Ok) {
             Ok(client) => client,
-            Err(instead) => return instead,
+            Err(refused) => return refused.map_or(Verdict::Unjudged, Verdict::Refused),
         };
         let tenant = reading.tenant.as_ref().and_then(|tenant| tenant(head));
         let call = Call::new(&client, endpoint);
@@ -94,19 +94,23 @@ impl<S> Tollgate<S> {
     /// Who a request is from, by the rules.
     ///
     /// # Errors
-    /// What becomes of it where they do not tell.
-    fn identify(&self, head: &Request<()>, caller: &Caller) -> Result<String, Verdict> {
+    /// What it is answered where they do not tell; nothing where no limit holds for it.
+    fn identify(
+        &self,
+        head: &Request<()>,
+        caller: &Caller,
+    ) -> Result<String, Option<Box<Response<String>>>> {
         let reading = &self.layer.reading;
         let Some(peer) = (reading.peer)(head) else {
             let mut response = Response::new(NO_PEER.to_owned());
             *response.status_mut() = StatusCode::INTERNAL_SERVER_ERROR;
-            return Err(Verdict::refused(response));
+            return Err(Some(Box::new(response)));
         };
         match reading.clients.identify(peer, head.headers()) {
             Identified::Client(client) => Ok(client.as_str().to_owned()),
-            Identified::Skipped => Err(Verdict::Unjudged),
+            Identified::Skipped => Err(None),
             Identified::Refused(fault) => {
-                Err(Verdict::refused(reading.answers.unidentified(&fault, caller)))
+                Err(Some(Box::new(reading.answers.unidentified(&fault, caller))))
             }
         }
     }

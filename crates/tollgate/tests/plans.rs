@@ -369,6 +369,28 @@ fn plans_go_with_several_limits_scopes_shared_limits_trial_runs_prices_and_exemp
 }
 
 #[test]
+fn a_shared_bound_on_calls_under_way_is_held_under_every_plan() {
+    let both = Limit::new("under way", Concurrency::new(2).unwrap());
+    let policy =
+        Policy::from(bucket(3, 1)).plan("pro", bucket(30, 1)).plan("staff", Rule::unlimited());
+    let policy = policy.cost(1).exempt(["probe"]).uses("under way");
+    let config = Config::builder().plans(["pro", "staff"]).shared_limit(both).default(policy);
+    let (limiter, _clock) = start(config);
+    let enter = |plan| limiter.acquire_for(&Call::new("alice", "/").plan(plan)).unwrap();
+    let (first, second) = (enter("none"), enter("pro"));
+    let third = enter("pro");
+    assert!(first.result().allowed() && second.result().allowed() && !third.result().allowed());
+    assert_eq!(third.result().limit_name(), Some("under way"));
+    assert!(enter("staff").result().allowed(), "who is unlimited takes no place");
+    drop(first);
+    assert!(enter("pro").result().allowed(), "the place of one plan's call is free for another's");
+    let left = told(&limiter, &on("pro", 0));
+    assert!(left.0, "a look takes no place");
+    drop(second);
+    assert_eq!(limiter.limit_counts().iter().find(|it| it.is_shared).unwrap().counts.keys, 0);
+}
+
+#[test]
 fn a_refund_gives_each_account_what_it_was_charged_and_no_more() {
     for (own, pro) in [
         (Rule::from(bucket(10, 1)), Rule::from(bucket(100, 1))),
