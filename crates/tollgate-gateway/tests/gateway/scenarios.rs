@@ -49,6 +49,7 @@ fn run(path: &Path, scenario: &Value) {
         let question = json!({
             "clientId": step["client"],
             "tenant": step["tenant"],
+            "plan": step["plan"],
             "endpoint": step["endpoint"],
             "cost": step["cost"],
         });
