@@ -67,6 +67,7 @@ const CALL: &[Argument] = &[
     argument("endpoint", Kind::Text, Presence::Once),
     argument("cost", Kind::Number, Presence::AtMostOnce),
     argument("tenant", Kind::After("TENANT"), Presence::AtMostOnce),
+    argument("plan", Kind::After("PLAN"), Presence::AtMostOnce),
 ];
 
 const SUBCOMMAND: &[Argument] = &[

@@ -9,6 +9,9 @@ use super::word::{Shown, is};
 /// The word before a tenant's name.
 const TENANT: &str = "TENANT";
 
+/// The word before a plan's name.
+const PLAN: &str = "PLAN";
+
 /// Why the words of a command make no call. Nothing was charged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum QuestionError<'a> {
@@ -18,35 +21,54 @@ pub(super) enum QuestionError<'a> {
     NotText(&'static str),
     #[error("'{}' is no cost; expected a whole number from 0 to {max}", Shown(.0), max = u64::MAX)]
     NoCost(&'a [u8]),
-    #[error("'{}' is no option; expected TENANT and a name", Shown(.0))]
+    #[error("'{}' is no option; expected TENANT or PLAN and a name", Shown(.0))]
     NoOption(&'a [u8]),
-    #[error("TENANT is not followed by a name")]
-    NoTenant,
-    #[error("'{}' is not expected after the tenant", Shown(.0))]
-    Surplus(&'a [u8]),
+    #[error("{0} is not followed by a name")]
+    NoName(&'static str),
+    #[error("{0} is given twice; expected it once at most")]
+    Twice(&'static str),
 }
 
-/// Reads `client endpoint [cost] [TENANT tenant]`.
+/// Reads `client endpoint [cost] [TENANT tenant] [PLAN plan]`, the last two in either order.
 pub(super) fn call<'a>(arguments: &[&'a [u8]]) -> Result<Call<'a>, QuestionError<'a>> {
     let [client, endpoint, options @ ..] = arguments else {
         return Err(QuestionError::NoCall);
     };
     let call = Call::new(text(client, "client")?, text(endpoint, "endpoint")?);
     match options {
-        [] => Ok(call),
-        [cost, options @ ..] if !is(cost, TENANT) => with_tenant(call.cost(number(cost)?), options),
-        options => with_tenant(call, options),
+        [cost, options @ ..] if option(cost).is_none() => {
+            with_options(call.cost(number(cost)?), options)
+        }
+        options => with_options(call, options),
     }
 }
 
-fn with_tenant<'a>(call: Call<'a>, options: &[&'a [u8]]) -> Result<Call<'a>, QuestionError<'a>> {
-    match options {
-        [] => Ok(call),
-        [word, ..] if !is(word, TENANT) => Err(QuestionError::NoOption(word)),
-        [_] => Err(QuestionError::NoTenant),
-        [_, tenant] => Ok(call.tenant(text(tenant, "tenant")?)),
-        [_, _, surplus, ..] => Err(QuestionError::Surplus(surplus)),
+/// The option that a word begins.
+fn option(word: &[u8]) -> Option<&'static str> {
+    [TENANT, PLAN].into_iter().find(|option| is(word, option))
+}
+
+fn with_options<'a>(
+    mut call: Call<'a>,
+    mut options: &[&'a [u8]],
+) -> Result<Call<'a>, QuestionError<'a>> {
+    let (mut has_tenant, mut has_plan) = (false, false);
+    while let [word, rest @ ..] = options {
+        let option = option(word).ok_or(QuestionError::NoOption(word))?;
+        let [name, rest @ ..] = rest else { return Err(QuestionError::NoName(option)) };
+        let is_tenant = option == TENANT;
+        let is_given = if is_tenant { &mut has_tenant } else { &mut has_plan };
+        if std::mem::replace(is_given, true) {
+            return Err(QuestionError::Twice(option));
+        }
+        call = if is_tenant {
+            call.tenant(text(name, "tenant")?)
+        } else {
+            call.plan(text(name, "plan")?)
+        };
+        options = rest;
     }
+    Ok(call)
 }
 
 fn text<'a>(bytes: &'a [u8], what: &'static str) -> Result<&'a str, QuestionError<'a>> {

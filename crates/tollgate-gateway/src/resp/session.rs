@@ -204,11 +204,18 @@ mod tests {
     use crate::admin::AdminRules;
     use crate::config_file::{ConfigFile, Loaded};
 
-    /// Ten calls a client, one more a second; by tenant at another endpoint. The clock stands still.
+    /// Ten calls a client, one more a second; by tenant at another endpoint, and twenty on a plan at a third. The clock
+    /// stands still.
     fn session() -> Session {
         let limits = "
+            plans: [pro]
             default: { algorithm: TokenBucket, algoConfig: { capacity: 10, refill: 1/s } }
             endpoints:
+              - endpoint: /plan
+                algorithm: TokenBucket
+                algoConfig: { capacity: 10, refill: 1/s }
+                plans:
+                  pro: { algorithm: TokenBucket, algoConfig: { capacity: 20, refill: 1/s } }
               - endpoint: /team
                 limits:
                   - name: team
@@ -262,6 +269,9 @@ mod tests {
             ("TOLLGATE.ALLOW alice /team tenant acme", ":1 :5 :4 :-1 :1000"),
             ("TOLLGATE.ALLOW bob /team 2 TENANT acme", ":1 :5 :2 :-1 :3000"),
             ("TOLLGATE.PEEK bob /team TENANT tenant", ":1 :5 :5 :-1 :0"),
+            ("TOLLGATE.ALLOW carol /plan PLAN pro", ":1 :20 :19 :-1 :1000"),
+            ("TOLLGATE.PEEK carol /plan 2 plan pro tenant acme", ":1 :20 :19 :-1 :1000"),
+            ("TOLLGATE.PEEK plan /plan 1 TENANT plan PLAN nobodys", ":1 :10 :10 :-1 :0"),
         ] {
             assert_eq!(replies_to(&session, command), format!("*5 {figures} "), "{command}");
         }
@@ -299,7 +309,7 @@ mod tests {
     fn a_command_that_cannot_be_understood_says_what_was_expected_and_charges_nothing() {
         let session = session();
         let usage = "wrong number of arguments for";
-        let call = "client endpoint [cost] [TENANT tenant]";
+        let call = "client endpoint [cost] [TENANT tenant] [PLAN plan]";
         let no_cost = "is no cost; expected a whole number from 0 to 18446744073709551615";
         let no_tenant = "counts by tenant, and the call names none; give it with the call";
         let client = "CLIENT SETNAME name, CLIENT SETINFO attribute value or CLIENT ID";
@@ -308,7 +318,7 @@ mod tests {
             ("TOLLGATE.PEEK a", format!("{usage} 'TOLLGATE.PEEK'; expected TOLLGATE.PEEK {call}")),
             ("ECHO a b", format!("{usage} 'ECHO'; expected ECHO message")),
             (
-                "tollgate.peek a b 1 2 3 4",
+                "tollgate.peek a b 1 2 3 4 5 6",
                 format!("{usage} 'TOLLGATE.PEEK'; expected TOLLGATE.PEEK {call}"),
             ),
             ("TOLLGATE.ALLOW alice /x -1", format!("'-1' {no_cost}")),
@@ -321,12 +331,17 @@ mod tests {
             ("TOLLGATE.ALLOW alice /x \u{e4}", format!("'\\xc3\\xa4' {no_cost}")),
             (
                 "TOLLGATE.ALLOW alice /x 1 2",
-                "'2' is no option; expected TENANT and a name".to_owned(),
+                "'2' is no option; expected TENANT or PLAN and a name".to_owned(),
             ),
             ("TOLLGATE.ALLOW alice /x TENANT", "TENANT is not followed by a name".to_owned()),
             (
                 "TOLLGATE.ALLOW alice /x TENANT t 1",
-                "'1' is not expected after the tenant".to_owned(),
+                "'1' is no option; expected TENANT or PLAN and a name".to_owned(),
+            ),
+            ("TOLLGATE.ALLOW alice /x TENANT t PLAN", "PLAN is not followed by a name".to_owned()),
+            (
+                "TOLLGATE.ALLOW alice /x PLAN p plan q",
+                "PLAN is given twice; expected it once at most".to_owned(),
             ),
             ("TOLLGATE.ALLOW alice /team", format!("the limit \"team\" of 5 {no_tenant}")),
             (
@@ -355,6 +370,7 @@ mod tests {
             (&b"TOLLGATE.ALLOW \xff /x\n"[..], "client"),
             (b"TOLLGATE.ALLOW a \xff\n", "endpoint"),
             (b"TOLLGATE.ALLOW a /x 1 TENANT \xff\n", "tenant"),
+            (b"TOLLGATE.ALLOW a /x PLAN \xff\n", "plan"),
         ] {
             let (reply, _) = replies(&session, command, &mut Replies::default());
             assert_eq!(reply, format!("-ERR the {what} is not UTF-8; expected text\r\n"));
@@ -406,7 +422,7 @@ mod tests {
         let commands = "TOLLGATE.ALLOW a /x\nPING\nTOLLGATE.ALLOW a /x\nTOLLGATE.ALLOW a\n\
                         TOLLGATE.ALLOW a /x\nTOLLGATE.PEEK a /x\n\nTOLLGATE.ALLOW b /x\nQUIT\nPING";
         let usage = "-ERR wrong number of arguments for 'TOLLGATE.ALLOW'; \
-                     expected TOLLGATE.ALLOW client endpoint [cost] [TENANT tenant] ";
+                     expected TOLLGATE.ALLOW client endpoint [cost] [TENANT tenant] [PLAN plan] ";
         let expected = [
             "*5 :1 :10 :9 :-1 :1000 ",
             "+PONG ",
