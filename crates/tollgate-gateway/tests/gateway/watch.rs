@@ -86,6 +86,8 @@ fn svc_14_svc_41_a_bad_file_changes_nothing_and_is_told_where_it_is_looked_for()
     }
     running.write_config(config(5));
     wait_for(&running, 5);
+    // It is counted a moment after it is in force.
+    running.wait_until(|| version(&running) >= 2);
     assert!(running.get("/readyz").json()["config"]["lastReloadError"].is_null());
     assert_eq!(running.metric("tollgate_config_version"), 2);
 }
