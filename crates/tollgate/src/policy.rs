@@ -12,8 +12,8 @@ use crate::penalty::{DENIALS, Penalty};
 use crate::rule::{Rule, ValidRule};
 use crate::summary::AppliesTo;
 
-/// What an endpoint gets. Most often one limit, which any algorithm or [`LimiterConfig`] turns into; else several that
-/// are charged all or none, or a word for the extremes.
+/// What an endpoint gets. Most often one limit, which any algorithm or [`LimiterConfig`](crate::LimiterConfig) turns
+/// into; else several that are charged all or none, or a word for the extremes.
 ///
 /// ```
 /// use std::time::Duration;
